@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use crate::environment::{self, copy, remove};
 use crate::process::{command, root, show, target};
-use crate::step::Outcome;
+use crate::step::StepOutcome;
 
 /// Time limit for a client that does not end. The clients end themselves after 60 s.
 const MAX_RUN: Duration = Duration::from_secs(90);
 
 /// Runs all clients, or says what is missing.
-pub(crate) fn run() -> Outcome {
+pub(crate) fn run() -> StepOutcome {
     if let Some(missing) = environment::missing(&["node", "npm", "python3"]) {
-        return Outcome::Skipped(missing);
+        return StepOutcome::Skipped(missing);
     }
     let build = ["build", "--package", "hardline-cli", "--locked"];
     // The clients run the debug build of the server.

@@ -22,7 +22,7 @@ use suite::Suite;
 
 use crate::environment;
 use crate::process::{capture, command, root, show, target};
-use crate::step::Outcome;
+use crate::step::StepOutcome;
 
 /// Oldest version of Node that the suite runs with.
 const MIN_NODE: u32 = 22;
@@ -40,17 +40,17 @@ const VERSIONS: &[(&str, &[&str])] = &[
 ];
 
 /// Runs all scenarios, or says what is missing.
-pub(crate) fn run() -> Outcome {
+pub(crate) fn run() -> StepOutcome {
     if let Some(missing) = environment::missing(&["node", "npm"]) {
-        return Outcome::Skipped(missing);
+        return StepOutcome::Skipped(missing);
     }
     let folder = target().join("conformance");
     let own = root().join("tests/conformance");
     if let Err(reason) = environment::npm(&folder, &own) {
-        return Outcome::Skipped(reason);
+        return StepOutcome::Skipped(reason);
     }
     let Some(node) = node(&folder) else {
-        return Outcome::Skipped(format!("the suite needs Node {MIN_NODE} or newer"));
+        return StepOutcome::Skipped(format!("the suite needs Node {MIN_NODE} or newer"));
     };
     let script = folder.join("node_modules/@modelcontextprotocol/conformance/dist/index.js");
     let build = [
@@ -67,11 +67,11 @@ pub(crate) fn run() -> Outcome {
     let suite = Suite { node, script };
     match built.and_then(|()| Baseline::read(&own.join("baseline.txt"))) {
         Ok(baseline) => run_all(&suite, &baseline),
-        Err(error) => Outcome::Failed(error),
+        Err(error) => StepOutcome::Failed(error),
     }
 }
 
-fn run_all(suite: &Suite, baseline: &Baseline) -> Outcome {
+fn run_all(suite: &Suite, baseline: &Baseline) -> StepOutcome {
     // The suite starts the client in the directory of the examples.
     let client = if cfg!(windows) { r".\conformance_client" } else { "./conformance_client" };
     let (mut failed, mut new) = (Vec::new(), Vec::new());
@@ -117,12 +117,12 @@ fn run_all(suite: &Suite, baseline: &Baseline) -> Outcome {
     }
     println!("{passed} scenarios passed, none of them with a client that does nothing");
     match (failed.is_empty(), new.is_empty()) {
-        (false, _) => Outcome::Failed(format!("failed: {}", failed.join("; "))),
-        (true, false) => Outcome::PassedWithNote(format!(
+        (false, _) => StepOutcome::Failed(format!("failed: {}", failed.join("; "))),
+        (true, false) => StepOutcome::PassedWithNote(format!(
             "these pass and are not in the baseline yet: {}",
             new.join("; ")
         )),
-        (true, true) => Outcome::Passed,
+        (true, true) => StepOutcome::Passed,
     }
 }
 

@@ -1,28 +1,33 @@
 //! Runs the fuzz targets under libFuzzer, if a nightly toolchain and a C++ compiler are installed.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::process::{command, root, show, target, works};
-use crate::step::Outcome;
+use crate::step::StepOutcome;
 use crate::tool;
 
 const FUZZ_VERSION: &str = "0.13.2";
 
-/// Fuzzes each target for a short time, or says why that is not possible here.
-pub(crate) fn smoke(seconds: u32) -> Outcome {
+/// Options of libFuzzer for all runs.
+const OPTIONS: [&str; 5] =
+    ["--", "-timeout=10", "-max_len=4096", "-verbosity=0", "-print_final_stats=1"];
+
+/// Builds all targets and replays their corpora under the sanitizer, or says why that is not possible
+/// here. The outcome does not depend on chance: `cargo xtask fuzz` searches for new inputs.
+pub(crate) fn replay() -> StepOutcome {
     if let Err(reason) = is_possible() {
-        return Outcome::Skipped(reason);
+        return StepOutcome::Skipped(reason);
     }
-    let all = match all_targets() {
-        Ok(all) => all,
-        Err(error) => return Outcome::Failed(error),
+    let replay_all = || {
+        build()?;
+        for name in all_targets()? {
+            show(fuzz(&name).arg(corpus(&name)).args(OPTIONS).arg("-runs=0"))?;
+        }
+        Ok(())
     };
-    // These play random sessions, in which a long run still finds new ways to break a promise. Tests play
-    // fixed seeds and their corpora, and `cargo xtask simulate` hunts.
-    let is_smoked = |name: &&str| !matches!(*name, "relay" | "simulate");
-    let targets: Vec<_> = all.iter().map(String::as_str).filter(is_smoked).collect();
-    run(seconds, &targets).into()
+    replay_all().into()
 }
 
 /// Fuzzes the named targets, or all, each for `seconds`.
@@ -32,22 +37,34 @@ pub(crate) fn run(seconds: u32, targets: &[&str]) -> Result<(), String> {
         return Err(format!("there is no target {unknown}; the targets are {}", all.join(", ")));
     }
     is_possible()?;
-    tool::ensure("fuzz", FUZZ_VERSION)?;
-    show(nightly(&["fuzz", "build"]).env("CARGO_TARGET_DIR", target().join("fuzz")))?;
+    build()?;
     let chosen = all.iter().filter(|it| targets.is_empty() || targets.contains(&&***it));
     for name in chosen {
         // New inputs go to this directory; the checked-in corpus is only read.
         let found = target().join("fuzz-corpus").join(name);
         fs::create_dir_all(&found).map_err(|error| format!("{}: {error}", found.display()))?;
-        let mut fuzz = nightly(&["fuzz", "run", name]);
-        fuzz.env("CARGO_TARGET_DIR", target().join("fuzz"))
-            .arg(&found)
-            .arg(root().join("fuzz/corpus").join(name))
-            .args(["--", "-timeout=10", "-max_len=4096", "-verbosity=0", "-print_final_stats=1"])
-            .arg(format!("-max_total_time={seconds}"));
-        show(&mut fuzz)?;
+        let mut fuzz = fuzz(name);
+        fuzz.arg(&found).arg(corpus(name)).args(OPTIONS);
+        show(fuzz.arg(format!("-max_total_time={seconds}")))?;
     }
     Ok(())
+}
+
+fn build() -> Result<(), String> {
+    tool::ensure("fuzz", FUZZ_VERSION)?;
+    show(nightly(&["fuzz", "build"]).env("CARGO_TARGET_DIR", target().join("fuzz")))
+}
+
+/// Returns the command that runs a target. Its first argument is a directory for new inputs.
+fn fuzz(name: &str) -> Command {
+    let mut fuzz = nightly(&["fuzz", "run", name]);
+    fuzz.env("CARGO_TARGET_DIR", target().join("fuzz"));
+    fuzz
+}
+
+/// Returns the checked-in inputs of a target.
+fn corpus(name: &str) -> PathBuf {
+    root().join("fuzz/corpus").join(name)
 }
 
 fn is_possible() -> Result<(), String> {

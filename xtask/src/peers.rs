@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use crate::environment::{self, copy};
 use crate::process::{command, root, show, target};
-use crate::step::Outcome;
+use crate::step::StepOutcome;
 
 /// Time limit for all checks of one server.
 const MAX_RUN: Duration = Duration::from_secs(60);
@@ -34,14 +34,14 @@ const OLD: &str = "2025-11-25";
 const NEW: &str = "2026-07-28";
 
 /// Runs all checks, or says what is missing.
-pub(crate) fn run() -> Outcome {
+pub(crate) fn run() -> StepOutcome {
     if cfg!(not(unix)) {
-        return Outcome::Skipped(
+        return StepOutcome::Skipped(
             "the servers are started as processes, which works on Unix only".into(),
         );
     }
     if let Some(missing) = environment::missing(&["node", "npm", "python3"]) {
-        return Outcome::Skipped(missing);
+        return StepOutcome::Skipped(missing);
     }
     let build = ["build", "--package", "hardline", "--locked"];
     let build = &mut command("cargo", &build);

@@ -13,15 +13,15 @@ use std::time::Duration;
 use crate::clients;
 use crate::environment::{self, copy};
 use crate::process::{command, root, show, target};
-use crate::step::Outcome;
+use crate::step::StepOutcome;
 
 /// Time limit for the whole run. Every session has a limit of its own.
 const MAX_RUN: Duration = Duration::from_secs(1200);
 
 /// Runs all sessions, or says what is missing.
-pub(crate) fn run() -> Outcome {
+pub(crate) fn run() -> StepOutcome {
     if let Some(missing) = environment::missing(&["node", "npm", "python3", "git"]) {
-        return Outcome::Skipped(missing);
+        return StepOutcome::Skipped(missing);
     }
     let build = ["build", "--package", "hardline-cli", "--locked", "--bins", "--examples"];
     show(&mut command("cargo", &build)).and_then(|()| set_up()).and_then(|()| compare()).into()

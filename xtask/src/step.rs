@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 /// Outcome of a step.
 #[derive(Debug)]
-pub(crate) enum Outcome {
+pub(crate) enum StepOutcome {
     Passed,
     /// Succeeded, with a note for the summary.
     PassedWithNote(String),
@@ -13,7 +13,7 @@ pub(crate) enum Outcome {
     Skipped(String),
 }
 
-impl From<Result<(), String>> for Outcome {
+impl From<Result<(), String>> for StepOutcome {
     fn from(result: Result<(), String>) -> Self {
         result.map_or_else(Self::Failed, |()| Self::Passed)
     }
@@ -22,12 +22,12 @@ impl From<Result<(), String>> for Outcome {
 /// Completed steps.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    done: Vec<(String, Outcome, Duration)>,
+    done: Vec<(String, StepOutcome, Duration)>,
 }
 
 impl Steps {
     /// Runs a step, even if earlier ones failed.
-    pub(crate) fn take(&mut self, name: &str, step: impl FnOnce() -> Outcome) {
+    pub(crate) fn take(&mut self, name: &str, step: impl FnOnce() -> StepOutcome) {
         println!("\n=== {name}");
         let start = Instant::now();
         let outcome = step();
@@ -40,15 +40,15 @@ impl Steps {
         let (mut passed, mut failed, mut skipped) = (0, 0, 0);
         for (name, outcome, time) in &self.done {
             let (word, note) = match outcome {
-                Outcome::Passed => ("passed", ""),
-                Outcome::PassedWithNote(note) => ("passed", &**note),
-                Outcome::Failed(reason) => ("FAILED", &**reason),
-                Outcome::Skipped(reason) => ("NOT DONE", &**reason),
+                StepOutcome::Passed => ("passed", ""),
+                StepOutcome::PassedWithNote(note) => ("passed", &**note),
+                StepOutcome::Failed(reason) => ("FAILED", &**reason),
+                StepOutcome::Skipped(reason) => ("NOT DONE", &**reason),
             };
             match outcome {
-                Outcome::Passed | Outcome::PassedWithNote(_) => passed += 1,
-                Outcome::Failed(_) => failed += 1,
-                Outcome::Skipped(_) => skipped += 1,
+                StepOutcome::Passed | StepOutcome::PassedWithNote(_) => passed += 1,
+                StepOutcome::Failed(_) => failed += 1,
+                StepOutcome::Skipped(_) => skipped += 1,
             }
             let note = if note.is_empty() { String::new() } else { format!("  {note}") };
             println!("{name:<12} {word:<9} {:>6.1} s{note}", time.as_secs_f64());

@@ -90,3 +90,8 @@ pub use state::Auth;
 #[cfg(feature = "keyring")]
 pub use store::KeyringStore;
 pub use store::{FileStore, MemoryStore, TokenKey, TokenStore, default_store};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

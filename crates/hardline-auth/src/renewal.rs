@@ -24,14 +24,14 @@ pub(crate) const MAX_STEP_UPS: u32 = 8;
 /// The reason for a renewal.
 #[derive(Clone, Debug)]
 pub(crate) struct Cause {
-    pub(crate) kind: Kind,
+    pub(crate) kind: CauseKind,
     /// Token that is no longer valid, if there was one.
     pub(crate) sent: Option<String>,
     pub(crate) challenge: Challenge,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Kind {
+pub(crate) enum CauseKind {
     /// The token is about to expire.
     Expiring,
     /// The server rejected the token.
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
 
 /// A failed renewal.
 #[derive(Clone)]
-pub(crate) struct Failure {
+pub(crate) struct RenewalFailure {
     cause: Cause,
     error: AuthError,
     at: Instant,
@@ -78,9 +78,9 @@ impl Inner {
         }
         let outcome = self.renew_now(cause).await;
         self.state().failure = outcome.clone().err().map(|error| {
-            let opened = cause.kind != Kind::Expiring && self.settings.browser.is_some();
+            let opened = cause.kind != CauseKind::Expiring && self.settings.browser.is_some();
             let was_declined = opened && !error.is_passing();
-            Failure {
+            RenewalFailure {
                 cause: cause.clone(),
                 error,
                 at: Instant::now(),
@@ -117,7 +117,9 @@ impl Inner {
         }
         let held = self.state().held.clone();
         let is_interactive = self.settings.grant.is_interactive();
-        if let Some(held) = held.as_ref().filter(|_| is_interactive && cause.kind != Kind::StepUp) {
+        if let Some(held) =
+            held.as_ref().filter(|_| is_interactive && cause.kind != CauseKind::StepUp)
+        {
             match self.refresh(held, cause).await {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
@@ -134,8 +136,8 @@ impl Inner {
                 Err(error) => return Err(error),
             }
         }
-        if cause.kind == Kind::Expiring && is_interactive || !self.can_obtain() {
-            if cause.kind == Kind::StepUp {
+        if cause.kind == CauseKind::Expiring && is_interactive || !self.can_obtain() {
+            if cause.kind == CauseKind::StepUp {
                 self.remember_scopes(&cause.challenge.scopes).await;
             }
             return Err(self.required(cause));
@@ -217,7 +219,7 @@ impl Inner {
         let tokens = credentials.tokens.as_ref();
         let Some(refresh) = tokens.and_then(|it| it.refresh.clone()) else { return Ok(false) };
         // A server that has moved to another issuer must not get us to send a token to the old one.
-        if cause.kind == Kind::Refused
+        if cause.kind == CauseKind::Refused
             && let Some(issuer) = &credentials.issuer
             && !still_names(&self.fetcher, &self.server, &cause.challenge, issuer).await
         {
@@ -314,7 +316,7 @@ impl Inner {
     pub(crate) fn required(&self, cause: &Cause) -> AuthError {
         let (server, advice) = (self.shown(), &self.settings.advice);
         AuthError::Required(match (cause.kind, &cause.sent) {
-            (Kind::StepUp, _) => {
+            (CauseKind::StepUp, _) => {
                 let scopes = shown(&cause.challenge.scopes.join(" "));
                 format!("{server} wants the further permission {scopes}: {advice}")
             }
@@ -324,7 +326,7 @@ impl Inner {
     }
 }
 
-impl Failure {
+impl RenewalFailure {
     /// Returns true if the failure was recent and concerned the same token.
     fn is_near(&self, cause: &Cause, entered: Instant) -> bool {
         let is_same = self.cause.kind == cause.kind && self.cause.sent == cause.sent;
@@ -334,7 +336,8 @@ impl Failure {
     /// Returns true if the failure also answers this cause: it needs no scope beyond those already tried.
     fn covers(&self, cause: &Cause) -> bool {
         let tried = &self.cause.challenge.scopes;
-        cause.kind != Kind::StepUp || cause.challenge.scopes.iter().all(|it| tried.contains(it))
+        cause.kind != CauseKind::StepUp
+            || cause.challenge.scopes.iter().all(|it| tried.contains(it))
     }
 }
 

@@ -10,7 +10,7 @@ use crate::challenge::Challenge;
 use crate::credentials::{ActiveCredentials, Tokens};
 use crate::dpop;
 use crate::error::{AuthError, shown};
-use crate::renewal::{Cause, Kind, MAX_STEP_UPS};
+use crate::renewal::{Cause, CauseKind, MAX_STEP_UPS};
 use crate::state::{Auth, Inner};
 
 impl HeaderSource for Auth {
@@ -41,7 +41,7 @@ impl Inner {
         if self.can_renew_ahead(&held) {
             let sent = held.access().map(str::to_owned);
             let challenge = Challenge::default();
-            let cause = Cause { kind: Kind::Expiring, sent, challenge };
+            let cause = Cause { kind: CauseKind::Expiring, sent, challenge };
             let renewed = Arc::clone(self).renew(cause).await;
             let is_over = held.credentials.tokens.as_ref().is_some_and(Tokens::is_expired);
             match renewed {
@@ -101,7 +101,7 @@ impl Inner {
                 self.shown()
             )));
         }
-        let cause = Cause { kind: Kind::Refused, sent, challenge };
+        let cause = Cause { kind: CauseKind::Refused, sent, challenge };
         Arc::clone(self).renew(cause).await?;
         Ok(Next::SendAgain)
     }
@@ -141,7 +141,7 @@ impl Inner {
                 )));
             }
         }
-        let cause = Cause { kind: Kind::StepUp, sent, challenge };
+        let cause = Cause { kind: CauseKind::StepUp, sent, challenge };
         Arc::clone(self).renew(cause).await?;
         Ok(Next::SendAgain)
     }

@@ -13,7 +13,7 @@ use crate::discovery::canonical;
 use crate::error::AuthError;
 use crate::fetch::Fetcher;
 use crate::lock::{Lock, lock};
-use crate::renewal::Failure;
+use crate::renewal::RenewalFailure;
 use crate::secret::Secret;
 use crate::settings::AuthSettings;
 use crate::store::{TokenKey, TokenStore};
@@ -49,7 +49,7 @@ pub(crate) struct State {
     /// Nonce that the server requires in DPoP proofs.
     pub(crate) nonce: Option<String>,
     /// The last failed renewal.
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: Option<RenewalFailure>,
     /// True if saving failed, so that the store has older credentials than `held`.
     pub(crate) is_unsaved: bool,
     /// Number of requests for further scopes since the last login.

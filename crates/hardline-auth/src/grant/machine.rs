@@ -2,7 +2,7 @@
 
 use reqwest::Url;
 
-use super::Kind;
+use super::GrantKind;
 use crate::challenge::Challenge;
 use crate::client::{self, RegisteredClient};
 use crate::credentials::{Credentials, union};
@@ -34,25 +34,25 @@ pub(crate) async fn fetch(
     let known =
         |id: &str, secret: Option<&Secret>| RegisteredClient::known(id, secret, &found.abilities);
     let client = match &settings.grant.0 {
-        Kind::Person => return Err(AuthError::Required("a person must log in".to_owned())),
-        Kind::ClientSecret { id, secret } => {
+        GrantKind::Person => return Err(AuthError::Required("a person must log in".to_owned())),
+        GrantKind::ClientSecret { id, secret } => {
             form.push(("grant_type", "client_credentials".to_owned()));
             Some(known(id, Some(secret)))
         }
-        Kind::PrivateKey { id, key } => {
+        GrantKind::PrivateKey { id, key } => {
             let audience = found.issuer.clone().unwrap_or_else(|| origin(&found.token_endpoint));
             form.push(("grant_type", "client_credentials".to_owned()));
             client::assert(id, key, &audience, &mut form)?;
             None
         }
-        Kind::Enterprise(enterprise) => {
+        GrantKind::Enterprise(enterprise) => {
             let granted = enterprise.exchange(fetcher, server, found, &scopes).await?;
             form.push(("grant_type", JWT_BEARER.to_owned()));
             form.push(("assertion", granted.reveal().to_owned()));
             let id = enterprise.client_id.as_str();
             (!id.is_empty()).then(|| known(id, enterprise.client_secret.as_ref()))
         }
-        Kind::Workload { id, assertion } => {
+        GrantKind::Workload { id, assertion } => {
             form.push(("grant_type", JWT_BEARER.to_owned()));
             form.push(("assertion", assertion.read()?.reveal().to_owned()));
             id.as_deref().map(|id| known(id, None))

@@ -26,10 +26,10 @@ pub use enterprise::Enterprise;
 
 /// The way in which tokens are obtained.
 #[derive(Clone, Debug)]
-pub struct Grant(pub(crate) Kind);
+pub struct Grant(pub(crate) GrantKind);
 
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum GrantKind {
     Person,
     ClientSecret { id: String, secret: Secret },
     PrivateKey { id: String, key: Arc<SigningKey> },
@@ -40,32 +40,32 @@ pub(crate) enum Kind {
 impl Grant {
     /// Authorization code: a person logs in, in a browser. The default.
     pub fn person() -> Self {
-        Self(Kind::Person)
+        Self(GrantKind::Person)
     }
 
     /// Client credentials: a program logs in with an id and a secret.
     pub fn client_secret(id: impl Into<String>, secret: impl Into<Secret>) -> Self {
-        Self(Kind::ClientSecret { id: id.into(), secret: secret.into() })
+        Self(GrantKind::ClientSecret { id: id.into(), secret: secret.into() })
     }
 
     /// Client credentials with `private_key_jwt`: a program logs in with an id and a private key.
     pub fn private_key(id: impl Into<String>, key: SigningKey) -> Self {
-        Self(Kind::PrivateKey { id: id.into(), key: Arc::new(key) })
+        Self(GrantKind::PrivateKey { id: id.into(), key: Arc::new(key) })
     }
 
     /// Enterprise-managed authorization: a program acts for a person who is logged in to an identity provider.
     pub fn enterprise(enterprise: Enterprise) -> Self {
-        Self(Kind::Enterprise(enterprise))
+        Self(GrantKind::Enterprise(enterprise))
     }
 
     /// Workload identity (RFC 7523): a program logs in with an assertion from its platform. Some authorization
     /// servers also require a client id.
     pub fn workload(id: Option<String>, assertion: Assertion) -> Self {
-        Self(Kind::Workload { id, assertion })
+        Self(GrantKind::Workload { id, assertion })
     }
 
     pub(crate) fn is_interactive(&self) -> bool {
-        matches!(self.0, Kind::Person)
+        matches!(self.0, GrantKind::Person)
     }
 }
 

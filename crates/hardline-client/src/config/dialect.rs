@@ -3,52 +3,212 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The client whose file format applies. It decides which variables are expanded, and the unit of `timeout`.
-///
-/// | dialect | expanded variables | in | `timeout` |
-/// |---|---|---|---|
-/// | [`Generic`](Self::Generic) | `${VAR}`, `${VAR:-default}`, `${env:VAR}`, `${workspaceFolder}` … | all values | ms |
-/// | [`ClaudeDesktop`](Self::ClaudeDesktop) | none | – | ms |
-/// | [`ClaudeCode`](Self::ClaudeCode) | `${VAR}`, `${VAR:-default}` | all values | ms |
-/// | [`Cursor`](Self::Cursor) | `${env:VAR}`, `${userHome}`, `${workspaceFolder}`, `${workspaceFolderBasename}`, `${pathSeparator}`, `${/}` | all values | ms |
-/// | [`VsCode`](Self::VsCode) | the same, and `${input:id}`, `${cwd}` | all values | ms |
-/// | [`Windsurf`](Self::Windsurf) | `${env:VAR}` | all values | ms |
-/// | [`Zed`](Self::Zed) | none | – | s |
-/// | [`GeminiCli`](Self::GeminiCli) | `$VAR`, `${VAR}`, `${VAR:-default}` | all values | ms |
-/// | [`Codex`](Self::Codex) | none; `env_vars` and the like name some | – | s |
-/// | [`Cline`](Self::Cline) | `${env:VAR}` | all values | s |
-/// | [`Roo`](Self::Roo) | `${env:VAR}`, `${workspaceFolder}` | all values | s |
-/// | [`LmStudio`](Self::LmStudio) | none | – | ms |
-///
-/// "All values" are those of `command`, `args`, `env`, `cwd`, `envFile`, the address and `headers`.
-#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum Dialect {
-    /// No particular client, as in Hardline's own `mcp.json`.
+/// Kinds of references that a client expands in `command`, `args`, `env`, `cwd`, `envFile`, the address and
+/// `headers`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Expands {
+    /// `${VAR}` and `${VAR:-default}`.
+    Names,
+    /// `$VAR`.
+    Bare,
+    /// `${env:VAR}`.
+    Prefixes,
+    /// `${userHome}`, `${workspaceFolder}`, `${workspaceFolderBasename}`, `${pathSeparator}`, `${/}` and
+    /// `${input:id}`.
+    Editor,
+    /// `${workspaceFolder}` alone.
+    Folder,
+}
+
+/// Directories in which a file name belongs to a client, in lower case.
+#[derive(Clone, Copy, Debug)]
+enum Folders {
+    /// All directories.
+    Any,
+    /// The directory of the file has this name.
+    Parent(&'static str),
+    /// Each of these names is that of a directory above the file.
+    Above(&'static [&'static str]),
+}
+
+/// Properties of the files of one client.
+struct Properties {
+    /// Id on the command line, such as `claude-code`.
+    id: Option<&'static str>,
+    /// Display name.
+    name: &'static str,
+    /// File names, in lower case, and the directories in which they belong to this client.
+    files: &'static [(&'static str, Folders)],
+    /// Directory of a project that contains the client's file.
+    project: Option<&'static str>,
+    /// Key paths at which the client looks for servers.
+    places: &'static [&'static [&'static str]],
+    /// Expanded references.
+    expands: &'static [Expands],
+    /// Unit of `timeout`, as a word and as a duration.
+    timeout_unit: (&'static str, Duration),
+}
+
+const MILLISECONDS: (&str, Duration) = ("milliseconds", Duration::from_millis(1));
+const SECONDS: (&str, Duration) = ("seconds", Duration::from_secs(1));
+
+/// The properties that a row does not state.
+const USUAL: Properties = Properties {
+    id: None,
+    name: "the client",
+    files: &[],
+    project: None,
+    places: &[&["mcpServers"]],
+    expands: &[],
+    timeout_unit: MILLISECONDS,
+};
+
+macro_rules! dialects {
+    ($($(#[$meta:meta])* $variant:ident { $($property:ident: $value:expr),* $(,)? })*) => {
+        /// The client whose file format applies. It decides which variables are expanded, and the unit of
+        /// `timeout`.
+        ///
+        /// Variables are expanded in `command`, `args`, `env`, `cwd`, `envFile`, the address and `headers`.
+        #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+        #[non_exhaustive]
+        pub enum Dialect {
+            $($(#[$meta])* $variant,)*
+        }
+
+        impl Dialect {
+            const ALL: &[Self] = &[$(Self::$variant),*];
+
+            fn properties(self) -> &'static Properties {
+                match self {
+                    $(Self::$variant => &const { Properties { $($property: $value,)* ..USUAL } },)*
+                }
+            }
+        }
+    };
+}
+
+// One row per client. The first row with a pattern for a file decides, so clients that share a name
+// with others come last.
+dialects! {
+    /// No particular client, as in Hardline's own `mcp.json`. Expands `${VAR}`, `${VAR:-default}`, `${env:VAR}`
+    /// and the references of editors. `timeout` is in milliseconds.
     #[default]
-    Generic,
-    /// Claude Desktop: `claude_desktop_config.json`.
-    ClaudeDesktop,
-    /// Claude Code: `.claude.json` and `.mcp.json`.
-    ClaudeCode,
-    /// Cursor: `.cursor/mcp.json`.
-    Cursor,
-    /// VS Code: `.vscode/mcp.json`, and `mcp.json` and `settings.json` of a user.
-    VsCode,
-    /// Windsurf: `mcp_config.json`.
-    Windsurf,
-    /// Zed: `settings.json`.
-    Zed,
-    /// Gemini CLI: `.gemini/settings.json`.
-    GeminiCli,
-    /// Codex: `.codex/config.toml`.
-    Codex,
-    /// Cline: `cline_mcp_settings.json`.
-    Cline,
-    /// Roo Code: `.roo/mcp.json`, and `mcp_settings.json` of a user.
-    Roo,
-    /// LM Studio: `.lmstudio/mcp.json`.
-    LmStudio,
+    Generic {
+        places: &[
+            &["mcpServers"],
+            &["servers"],
+            &["mcp", "servers"],
+            &["mcp.servers"],
+            &["context_servers"],
+            &["mcp_servers"],
+        ],
+        expands: &[Expands::Names, Expands::Prefixes, Expands::Editor],
+    }
+    /// Claude Desktop: `claude_desktop_config.json`. Expands nothing. `timeout` is in milliseconds.
+    ClaudeDesktop {
+        id: Some("claude-desktop"),
+        name: "Claude Desktop",
+        files: &[("claude_desktop_config.json", Folders::Any)],
+    }
+    /// Claude Code: `.claude.json` and `.mcp.json`. Expands `${VAR}` and `${VAR:-default}`. `timeout` is in
+    /// milliseconds.
+    ClaudeCode {
+        id: Some("claude-code"),
+        name: "Claude Code",
+        files: &[(".claude.json", Folders::Any), (".mcp.json", Folders::Any)],
+        expands: &[Expands::Names],
+    }
+    /// Cursor: `.cursor/mcp.json`. Expands `${env:VAR}`, `${userHome}`, `${workspaceFolder}`,
+    /// `${workspaceFolderBasename}`, `${pathSeparator}` and `${/}`. `timeout` is in milliseconds.
+    Cursor {
+        id: Some("cursor"),
+        name: "Cursor",
+        files: &[("mcp.json", Folders::Parent(".cursor"))],
+        project: Some(".cursor"),
+        expands: &[Expands::Prefixes, Expands::Editor],
+    }
+    /// Windsurf: `mcp_config.json`. Expands `${env:VAR}`. `timeout` is in milliseconds.
+    Windsurf {
+        id: Some("windsurf"),
+        name: "Windsurf",
+        // Other tools use this file name too, so the directory decides.
+        files: &[("mcp_config.json", Folders::Above(&[".codeium"]))],
+        expands: &[Expands::Prefixes],
+    }
+    /// Zed: `settings.json`. Expands nothing. `timeout` is in seconds.
+    Zed {
+        id: Some("zed"),
+        name: "Zed",
+        files: &[("settings.json", Folders::Parent("zed")), ("settings.json", Folders::Parent(".zed"))],
+        project: Some(".zed"),
+        places: &[&["context_servers"]],
+        timeout_unit: SECONDS,
+    }
+    /// Gemini CLI: `.gemini/settings.json`. Expands `$VAR`, `${VAR}` and `${VAR:-default}`. `timeout` is in
+    /// milliseconds.
+    GeminiCli {
+        id: Some("gemini-cli"),
+        name: "Gemini CLI",
+        files: &[("settings.json", Folders::Parent(".gemini"))],
+        project: Some(".gemini"),
+        expands: &[Expands::Names, Expands::Bare],
+    }
+    /// Codex: `.codex/config.toml`. Expands nothing; `env_vars` and similar keys name variables. Times are in
+    /// seconds.
+    Codex {
+        id: Some("codex"),
+        name: "Codex",
+        files: &[("config.toml", Folders::Any)],
+        project: Some(".codex"),
+        places: &[&["mcp_servers"]],
+        timeout_unit: SECONDS,
+    }
+    /// Roo Code: `.roo/mcp.json`, and `mcp_settings.json` of a user. Expands `${env:VAR}` and
+    /// `${workspaceFolder}`. `timeout` is in seconds.
+    Roo {
+        id: Some("roo"),
+        name: "Roo Code",
+        files: &[
+            // Roo Code is a fork of Cline and first kept its file name.
+            ("cline_mcp_settings.json", Folders::Above(&["rooveterinaryinc.roo-cline"])),
+            ("mcp_settings.json", Folders::Any),
+            ("mcp.json", Folders::Parent(".roo")),
+        ],
+        project: Some(".roo"),
+        expands: &[Expands::Prefixes, Expands::Folder],
+        timeout_unit: SECONDS,
+    }
+    /// Cline: `cline_mcp_settings.json`. Expands `${env:VAR}`. `timeout` is in seconds.
+    Cline {
+        id: Some("cline"),
+        name: "Cline",
+        files: &[("cline_mcp_settings.json", Folders::Any)],
+        expands: &[Expands::Prefixes],
+        timeout_unit: SECONDS,
+    }
+    /// LM Studio: `.lmstudio/mcp.json`. Expands nothing. `timeout` is in milliseconds.
+    LmStudio {
+        id: Some("lm-studio"),
+        name: "LM Studio",
+        files: &[("mcp.json", Folders::Parent(".lmstudio")), ("mcp.json", Folders::Parent("lm-studio"))],
+    }
+    /// VS Code: `.vscode/mcp.json`, and `mcp.json` and `settings.json` of a user. Expands the same as
+    /// [`Cursor`](Self::Cursor), `${input:id}` and `${cwd}`. `timeout` is in milliseconds.
+    VsCode {
+        id: Some("vscode"),
+        name: "VS Code",
+        // VS Code, its variants and forks all have a `User` directory.
+        files: &[
+            ("mcp.json", Folders::Parent(".vscode")),
+            ("mcp.json", Folders::Parent("user")),
+            ("settings.json", Folders::Parent(".vscode")),
+            ("settings.json", Folders::Parent("user")),
+            ("mcp.json", Folders::Above(&["profiles", "user"])),
+        ],
+        project: Some(".vscode"),
+        places: &[&["servers"]],
+        expands: &[Expands::Prefixes, Expands::Editor],
+    }
 }
 
 /// The meaning of the text between the braces of `${…}`.
@@ -82,97 +242,44 @@ impl Dialect {
         let lower = |text: &std::ffi::OsStr| text.to_string_lossy().to_ascii_lowercase();
         let name = path.file_name().map(lower).unwrap_or_default();
         let folders: Vec<_> = path.parent().into_iter().flat_map(Path::iter).map(lower).collect();
-        let is_in = |folder: &str| folders.iter().any(|it| it == folder);
-        let parent = folders.last().map(String::as_str).unwrap_or_default();
-        match (&*name, parent) {
-            ("claude_desktop_config.json", _) => Self::ClaudeDesktop,
-            (".claude.json" | ".mcp.json", _) => Self::ClaudeCode,
-            // Roo Code is a fork of Cline and first kept its file name.
-            ("cline_mcp_settings.json", _) if is_in("rooveterinaryinc.roo-cline") => Self::Roo,
-            ("cline_mcp_settings.json", _) => Self::Cline,
-            ("mcp_settings.json", _) => Self::Roo,
-            // Other tools use this file name too, so the directory decides.
-            ("mcp_config.json", _) if is_in(".codeium") => Self::Windsurf,
-            ("mcp.json", ".roo") => Self::Roo,
-            ("mcp.json", ".cursor") => Self::Cursor,
-            ("mcp.json", ".lmstudio" | "lm-studio") => Self::LmStudio,
-            ("settings.json", ".gemini") => Self::GeminiCli,
-            ("settings.json", "zed" | ".zed") => Self::Zed,
-            ("config.toml", _) => Self::Codex,
-            // VS Code, its variants and forks all have a `User` directory.
-            ("mcp.json" | "settings.json", ".vscode" | "user") => Self::VsCode,
-            ("mcp.json", _) if is_in("profiles") && is_in("user") => Self::VsCode,
-            _ => Self::Generic,
-        }
+        let is_here = |place: Folders| match place {
+            Folders::Any => true,
+            Folders::Parent(folder) => folders.last().is_some_and(|it| it == folder),
+            Folders::Above(names) => names.iter().all(|name| folders.iter().any(|it| it == name)),
+        };
+        let matches = |it: &Self| {
+            it.properties().files.iter().any(|(file, place)| *file == name && is_here(*place))
+        };
+        Self::ALL.iter().copied().find(matches).unwrap_or_default()
     }
 
     /// Returns the dialect of the client with this id, such as `claude-code`.
     pub fn of_client(id: &str) -> Option<Self> {
-        Some(match id {
-            "claude-desktop" => Self::ClaudeDesktop,
-            "claude-code" => Self::ClaudeCode,
-            "cursor" => Self::Cursor,
-            "vscode" => Self::VsCode,
-            "windsurf" => Self::Windsurf,
-            "zed" => Self::Zed,
-            "gemini-cli" => Self::GeminiCli,
-            "codex" => Self::Codex,
-            "cline" => Self::Cline,
-            "roo" => Self::Roo,
-            "lm-studio" => Self::LmStudio,
-            _ => return None,
-        })
+        Self::ALL.iter().copied().find(|it| it.properties().id == Some(id))
     }
 
     /// Returns the display name of the client.
     pub(super) fn client(self) -> &'static str {
-        match self {
-            Self::Generic => "the client",
-            Self::ClaudeDesktop => "Claude Desktop",
-            Self::ClaudeCode => "Claude Code",
-            Self::Cursor => "Cursor",
-            Self::VsCode => "VS Code",
-            Self::Windsurf => "Windsurf",
-            Self::Zed => "Zed",
-            Self::GeminiCli => "Gemini CLI",
-            Self::Codex => "Codex",
-            Self::Cline => "Cline",
-            Self::Roo => "Roo Code",
-            Self::LmStudio => "LM Studio",
-        }
+        self.properties().name
     }
 
     /// Returns the key paths at which the client looks for servers.
     pub(super) fn places(self) -> &'static [&'static [&'static str]] {
-        match self {
-            Self::Generic => &[
-                &["mcpServers"],
-                &["servers"],
-                &["mcp", "servers"],
-                &["mcp.servers"],
-                &["context_servers"],
-                &["mcp_servers"],
-            ],
-            Self::VsCode => &[&["servers"]],
-            Self::Zed => &[&["context_servers"]],
-            Self::Codex => &[&["mcp_servers"]],
-            _ => &[&["mcpServers"]],
-        }
+        self.properties().places
     }
 
     /// Returns the unit of `timeout`, as a word and as a duration.
     pub(super) fn timeout_unit(self) -> (&'static str, Duration) {
-        match self {
-            Self::Codex | Self::Cline | Self::Roo | Self::Zed => {
-                ("seconds", Duration::from_secs(1))
-            }
-            _ => ("milliseconds", Duration::from_millis(1)),
-        }
+        self.properties().timeout_unit
+    }
+
+    fn expands(self, it: Expands) -> bool {
+        self.properties().expands.contains(&it)
     }
 
     /// Returns true if variables without braces, as `$VAR`, are expanded.
     pub(super) fn has_bare_variables(self) -> bool {
-        self == Self::GeminiCli
+        self.expands(Expands::Bare)
     }
 
     /// Returns true if `type: "http"` also covers servers that speak only HTTP+SSE.
@@ -182,20 +289,16 @@ impl Dialect {
 
     /// Returns the syntax for a variable with a default, if the dialect has one.
     pub(super) fn default_syntax(self, name: &str) -> Option<String> {
-        matches!(self, Self::Generic | Self::ClaudeCode | Self::GeminiCli)
-            .then(|| format!("${{{name}:-default}}"))
+        self.expands(Expands::Names).then(|| format!("${{{name}:-default}}"))
     }
 
     /// Returns the meaning of `inner`, the text between braces.
     pub(super) fn reference(self, inner: &str) -> Reference<'_> {
         // Only these clients expand `${VAR}` without a prefix; in the others it is literal text.
-        let has_names = matches!(self, Self::Generic | Self::ClaudeCode | Self::GeminiCli);
-        let has_prefixes = matches!(
-            self,
-            Self::Generic | Self::Cursor | Self::VsCode | Self::Windsurf | Self::Cline | Self::Roo
-        );
+        let has_names = self.expands(Expands::Names);
+        let has_prefixes = self.expands(Expands::Prefixes);
         if let (true, Some((prefix, name))) = (has_prefixes, inner.split_once(':')) {
-            let is_editor = matches!(self, Self::Generic | Self::Cursor | Self::VsCode);
+            let is_editor = self.expands(Expands::Editor);
             match prefix {
                 "env" if is_name(name) => return Reference::Variable { name, default: None },
                 // Lenient: the prefix of the editors together with the default syntax of Claude Code.
@@ -234,9 +337,11 @@ impl Dialect {
     }
 
     fn builtin(self, inner: &str) -> Option<Builtin> {
-        let is_editor = matches!(self, Self::Generic | Self::Cursor | Self::VsCode);
+        let is_editor = self.expands(Expands::Editor);
         match inner {
-            "workspaceFolder" if is_editor || self == Self::Roo => Some(Builtin::Folder),
+            "workspaceFolder" if is_editor || self.expands(Expands::Folder) => {
+                Some(Builtin::Folder)
+            }
             "workspaceFolderBasename" if is_editor => Some(Builtin::FolderName),
             "userHome" if is_editor => Some(Builtin::Home),
             "pathSeparator" | "/" if is_editor => Some(Builtin::Separator),
@@ -249,9 +354,8 @@ impl Dialect {
 /// Returns the root of the project that a file belongs to, or `None` for a user's file.
 pub(super) fn project(path: &Path) -> Option<PathBuf> {
     let folder = path.parent()?;
-    let is_hidden = [".cursor", ".vscode", ".zed", ".gemini", ".codex", ".roo"]
-        .iter()
-        .any(|name| folder.file_name().is_some_and(|it| it == *name));
+    let mut hidden = Dialect::ALL.iter().filter_map(|it| it.properties().project);
+    let is_hidden = hidden.any(|name| folder.file_name().is_some_and(|it| it == name));
     let root = if is_hidden {
         folder.parent()?
     } else if path.file_name().is_some_and(|name| name == ".mcp.json") {

@@ -15,7 +15,7 @@
 //!
 //! | location of the servers | clients |
 //! |---|---|
-//! | `mcpServers` | Claude Desktop, Claude Code, Cursor, Windsurf, Gemini CLI, Cline, Roo Code, LM Studio, and most others |
+//! | `mcpServers` | Claude Desktop, Claude Code, Cursor, Gemini CLI, and most others |
 //! | `projects.DIRECTORY.mcpServers` | Claude Code, for the current directory and the root of its repository |
 //! | `servers`, `mcp.servers` | VS Code |
 //! | `context_servers` | Zed |

@@ -1,7 +1,7 @@
 //! MCP client connections that agents can rely on.
 //!
 //! A [`Connection`] is a session with one server, over its standard streams, over Streamable HTTP, over
-//! the HTTP+SSE of 2024-11-05, or over any other [`Transport`]. It speaks all five versions of the
+//! the HTTP+SSE of 2024-11-05, or over any other [`Transport`]. It speaks all versions of the
 //! protocol and negotiates the version with the server.
 //!
 //! ```no_run
@@ -71,3 +71,8 @@ pub use manager::{
 };
 pub use rmcp::model;
 pub use settings::{ConnectionSettings, Versions};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

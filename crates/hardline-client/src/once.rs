@@ -30,9 +30,9 @@ use crate::{ConnectionSettings, Error, StartError, Version};
 
 /// A request that is sent without opening a session.
 ///
-/// With version 2026-07-28, the default, which has no handshake, the request carries the metadata that this
-/// version requires in every request. With an older version it is sent without `initialize`; servers without
-/// sessions accept that.
+/// The latest version, the default, has no handshake: the request carries the metadata that the version
+/// requires in every request. With a version that has one, the request is sent without `initialize`; servers
+/// without sessions accept that.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SingleRequest {
@@ -51,7 +51,7 @@ impl SingleRequest {
             config,
             method: method.into(),
             params: None,
-            version: Version::V2026_07_28,
+            version: Version::LATEST,
             settings: ConnectionSettings::default(),
             options: RequestOptions::default(),
         }
@@ -68,7 +68,7 @@ impl SingleRequest {
         Ok(self)
     }
 
-    /// Sets the protocol version of the request. Default: 2026-07-28.
+    /// Sets the protocol version of the request. Default: the latest.
     pub fn with_version(mut self, version: Version) -> Self {
         self.version = version;
         self

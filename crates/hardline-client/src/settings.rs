@@ -51,9 +51,9 @@ pub struct ConnectionSettings {
 
 /// The protocol versions that a client offers to a server.
 ///
-/// The default prefers 2026-07-28, the version without a handshake. In it, a server cannot send requests to
+/// The default prefers versions without a handshake (since 2026-07-28). In them, a server cannot send requests to
 /// the client; a server that wants a sample or an answer from the user returns a result that asks for it.
-/// A server that supports 2026-07-28 but asks in the old way fails there, usually with "capability not
+/// A server that supports such a version but asks in the old way fails there, usually with "capability not
 /// declared". Choose [`WithHandshake`](Self::WithHandshake) for such a server.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
@@ -61,7 +61,7 @@ pub enum Versions {
     /// The newest version that both sides know, negotiated when the connection opens.
     #[default]
     Any,
-    /// The four versions that begin with `initialize`, and in which servers can send requests: sampling,
+    /// The versions that begin with `initialize`, and in which servers can send requests: sampling,
     /// elicitation, roots. The client does not probe for a newer version.
     WithHandshake,
     /// Exactly this version.

@@ -135,7 +135,7 @@ impl Connection {
         params: &(impl Serialize + ?Sized),
         options: &RequestOptions,
     ) -> Result<RawResult, Error> {
-        self.inner.perform(method, Params::new(params)?, options).await
+        self.inner.perform(method, &Params::new(params)?, options).await
     }
 
     /// Like [`request_with`](Self::request_with), with parameters that are JSON already. Numbers and the order
@@ -151,7 +151,7 @@ impl Connection {
         params: &str,
         options: &RequestOptions,
     ) -> Result<RawResult, Error> {
-        self.inner.perform(method, Params::read(params)?, options).await
+        self.inner.perform(method, &Params::read(params)?, options).await
     }
 
     /// Sends a notification. Resolves once the transport has accepted it, within the request timeout.
@@ -191,10 +191,10 @@ impl Inner {
     }
 
     /// Sends a request, provides input that the server requests, and returns the result.
-    pub(super) async fn perform(
+    pub(crate) async fn perform(
         self: &Arc<Self>,
         method: &str,
-        params: Params,
+        params: &Params,
         options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         let outcome = self.perform_rounds(method, params, options).await;
@@ -204,14 +204,14 @@ impl Inner {
     async fn perform_rounds(
         self: &Arc<Self>,
         method: &str,
-        params: Params,
+        params: &Params,
         options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         let deadline = Deadline::new(self, options);
         let mut repeated = None;
         // One more than the rounds: the last answer may be the result.
         for _ in 0..=self.settings.max_rounds {
-            let current = repeated.as_ref().unwrap_or(&params);
+            let current = repeated.as_ref().unwrap_or(params);
             let (answer, session) = self.send(method, current, options, &deadline).await?;
             let required = match result(method, &answer)? {
                 result if session.is_stateless() => input::input_required(method, result)?,
@@ -222,7 +222,7 @@ impl Inner {
             };
             // Handlers may wait for a person, so only the hard limit applies to them.
             let providing =
-                tokio::time::timeout_at(deadline.last, self.provide_input(&required, &params));
+                tokio::time::timeout_at(deadline.last, self.provide_input(&required, params));
             repeated = Some(providing.await.map_err(|_| deadline.error(method))??);
         }
         let rounds = self.settings.max_rounds;

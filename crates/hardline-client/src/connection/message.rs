@@ -1,5 +1,6 @@
 //! Writes outgoing messages: adds the metadata that a version requires and leaves the rest unchanged.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -14,7 +15,9 @@ use crate::{Error, RpcError};
 
 /// The parameters of a request: a strict JSON object on one line, split so that `_meta` can be extended.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Params {
+pub(crate) struct Params {
+    /// The member `name`: the tool of a `tools/call`.
+    name: Option<String>,
     /// All members other than `_meta`, without the braces.
     members: String,
     /// The arguments of a tool call. They may be large, so they are serialized only into the final line.
@@ -46,7 +49,7 @@ impl Params {
     }
 
     /// Parses parameters from JSON. Line breaks between values become spaces.
-    pub(super) fn read(text: &str) -> Result<Self, Error> {
+    pub(crate) fn read(text: &str) -> Result<Self, Error> {
         let limits = Limits::default();
         let mut checker = Checker::new(&limits);
         let value = match checker.check(text.as_bytes()) {
@@ -61,6 +64,9 @@ impl Params {
         }
         let mut params = Self { members: String::with_capacity(text.len()), ..Self::default() };
         for (key, member) in value.members() {
+            if key == "name" {
+                params.name = member.as_str().map(Cow::into_owned);
+            }
             if key == "_meta" && member.kind() == Kind::Object {
                 // The connection writes these members itself; a second value would be a duplicate key.
                 for (key, member) in member.members().filter(|(key, _)| !OURS.contains(&&**key)) {
@@ -87,17 +93,22 @@ impl Params {
     /// # Errors
     ///
     /// Returns [`Error::Params`] if the arguments serialize to anything but an object or `null`.
-    pub(super) fn call(name: &str, arguments: impl Serialize) -> Result<Self, Error> {
+    pub(crate) fn call(name: &str, arguments: impl Serialize) -> Result<Self, Error> {
         let arguments = match serde_json::to_value(arguments) {
             Ok(Value::Null) => None,
             Ok(arguments @ Value::Object(_)) => Some(arguments),
             Ok(_) => return Err(Error::Params("the arguments must be a JSON object".into())),
             Err(error) => return Err(Error::Params(error.to_string())),
         };
-        let mut params = Self { arguments, ..Self::default() };
+        let mut params = Self { name: Some(name.to_owned()), arguments, ..Self::default() };
         params.members.push_str(r#""name":"#);
         push_json_string(&mut params.members, name);
         Ok(params)
+    }
+
+    /// Returns the member `name`, if it is a string.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// Returns a copy with this member of [`ROUND`] set to a JSON value.
@@ -146,17 +157,6 @@ impl Params {
     fn len(&self) -> usize {
         self.members.len() + self.meta.len()
     }
-}
-
-/// Returns the parameters of `tools/call` or `prompts/get` as JSON.
-///
-/// # Errors
-///
-/// Returns [`Error::Params`] if the arguments serialize to anything but an object or `null`.
-pub(crate) fn call_params(name: &str, arguments: impl Serialize) -> Result<String, Error> {
-    let mut text = String::new();
-    Params::call(name, arguments)?.push(&mut text, "");
-    Ok(text)
 }
 
 /// Writes a value. Faster than serde for long strings, which serde searches byte by byte.

@@ -49,13 +49,13 @@ use tools::ToolHeaders;
 
 pub use call::{RawResult, RequestOptions};
 pub use event::{Notification, ServerEvent};
-pub(crate) use message::call_params;
+pub(crate) use message::Params;
 pub use typed::Progress;
 
 /// A session with one server. Clones share the session, which ends when the last clone is dropped.
 #[derive(Clone)]
 pub struct Connection {
-    inner: Arc<Inner>,
+    pub(crate) inner: Arc<Inner>,
 }
 
 /// The server's side of the negotiated session.
@@ -72,7 +72,7 @@ pub struct ServerInfo {
     pub instructions: Option<String>,
 }
 
-struct Inner {
+pub(crate) struct Inner {
     transport: Arc<dyn Transport>,
     settings: ConnectionSettings,
     next_id: AtomicI64,

@@ -18,11 +18,11 @@ use super::message::{self, Params};
 use super::session::{NegotiatedSession, request_meta};
 use super::{Inner, ServerInfo, call, lenient, tools};
 use crate::settings::Era;
-use crate::{Error, RpcError, Versions};
+use crate::{Error, Versions};
 
 /// The newest version with a handshake.
 const NEWEST_WITH_HANDSHAKE: Version = Version::LATEST_WITH_HANDSHAKE;
-/// The newest version overall, which has no handshake.
+/// The newest version overall.
 const NEWEST: Version = Version::LATEST;
 
 /// The outcome of probing a server.
@@ -83,8 +83,8 @@ impl Inner {
             Versions::Any => self.detect().await?,
             Versions::Only(version) => match self.discover(version).await? {
                 Ok(answer) => match self.read_discovery(&answer, version)? {
-                    Discovery::Stateless(info) => *info,
-                    Discovery::Handshake(_) => return Err(only(version)),
+                    Discovery::Stateless(info) if info.version == version => *info,
+                    _ => return Err(only(version)),
                 },
                 Err(error) => return Err(error.into()),
             },
@@ -130,8 +130,10 @@ impl Inner {
                     probed = &mut probing, if answer.is_none() => answer = Some(probed),
                     greeted = &mut greeting => match greeted {
                         Ok(info) => return Ok(info),
-                        Err(Error::Rpc(error)) if is_too_new(&error) => return Ok(bare_info(NEWEST)),
-                        Err(error) => break error,
+                        Err(error) => match refused_by_stateless(&error) {
+                            Some(version) => return Ok(bare_info(version)),
+                            None => break error,
+                        },
                     },
                 }
             };
@@ -149,10 +151,11 @@ impl Inner {
         };
         match discovery {
             Discovery::Stateless(info) => Ok(*info),
-            Discovery::Handshake(version) => match self.initialize(version).await {
-                Err(Error::Rpc(error)) if is_too_new(&error) => Ok(bare_info(NEWEST)),
-                outcome => outcome,
-            },
+            Discovery::Handshake(version) => {
+                let outcome = self.initialize(version).await;
+                let stateless = outcome.as_ref().err().and_then(refused_by_stateless);
+                stateless.map_or(outcome, |version| Ok(bare_info(version)))
+            }
         }
     }
 
@@ -209,7 +212,8 @@ impl Inner {
         }
     }
 
-    /// Chooses a version from the list that a server supports: `wanted`, or else the newest with a handshake.
+    /// Chooses a version from the list that a server supports: the newest without a handshake up to `wanted`, or
+    /// else the newest with one.
     fn choose(
         &self,
         supported: &[String],
@@ -217,9 +221,9 @@ impl Inner {
         info: impl FnOnce(Version) -> ServerInfo,
     ) -> Result<Discovery, Error> {
         let known = || supported.iter().filter_map(|it| it.parse::<Version>().ok());
-        // The stateless version is preferred: it needs no session that could be lost.
-        if known().any(|it| it == wanted) {
-            return Ok(Discovery::Stateless(Box::new(info(wanted))));
+        // A stateless version is preferred: it needs no session that could be lost.
+        if let Some(version) = newest_stateless(known(), wanted) {
+            return Ok(Discovery::Stateless(Box::new(info(version))));
         }
         match known().filter(|it| it.has_handshake()).max() {
             Some(version) => Ok(Discovery::Handshake(version)),
@@ -295,11 +299,18 @@ fn is_final(error: &TransportError) -> bool {
     }
 }
 
-/// Returns true if the server refuses `initialize` as only a server without a handshake does.
-fn is_too_new(error: &RpcError) -> bool {
+/// Returns the version of a server that refuses `initialize` as only a server without a handshake does.
+fn refused_by_stateless(error: &Error) -> Option<Version> {
+    let Error::Rpc(error) = error else { return None };
     let supported = error.data.as_ref().and_then(|data| data.get("supported")?.as_array());
-    let knows_newest = supported.is_some_and(|it| it.iter().any(|it| it == NEWEST.as_str()));
-    error.code == code::METHOD_NOT_FOUND || knows_newest
+    let texts = supported.into_iter().flatten().filter_map(serde_json::Value::as_str);
+    let listed = newest_stateless(texts.filter_map(|it| it.parse().ok()), NEWEST);
+    listed.or_else(|| (error.code == code::METHOD_NOT_FOUND).then_some(NEWEST))
+}
+
+/// Returns the newest version without a handshake, up to `latest`.
+fn newest_stateless(known: impl Iterator<Item = Version>, latest: Version) -> Option<Version> {
+    known.filter(|it| !it.has_handshake() && *it <= latest).max()
 }
 
 /// Returns server info of which only the version is known.
@@ -318,4 +329,20 @@ fn only(version: Version) -> Error {
         "the server does not speak version {} of the protocol",
         version.as_str()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chooses_the_newest_version_without_a_handshake_that_is_asked_for() {
+        let check = |latest, expected| {
+            assert_eq!(newest_stateless(Version::ALL.into_iter(), latest), expected, "{latest}");
+        };
+        check(Version::LATEST, Some(Version::LATEST));
+        check(Version::V2026_07_28, Some(Version::V2026_07_28));
+        check(Version::LATEST_WITH_HANDSHAKE, None);
+        assert_eq!(newest_stateless([Version::V2025_11_25].into_iter(), Version::LATEST), None);
+    }
 }

@@ -127,7 +127,7 @@ impl Inner {
             let params = if cursor.is_some() { params } else { Params::default() };
             // Boxed to break the recursion: this request goes through `perform` as well.
             let listed =
-                Box::pin(self.perform("tools/list", params, &RequestOptions::default())).await;
+                Box::pin(self.perform("tools/list", &params, &RequestOptions::default())).await;
             let page = listed.and_then(|page| page.parse::<super::typed::Page>("tools/list"));
             match page.ok().and_then(|page| page.next_cursor) {
                 Some(next) if cursor.as_ref() != Some(&next) => cursor = Some(next),

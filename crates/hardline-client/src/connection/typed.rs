@@ -126,7 +126,7 @@ impl Connection {
         options: &RequestOptions,
     ) -> Result<CallToolResult, Error> {
         let params = Params::call(name, arguments)?;
-        self.inner.perform("tools/call", params, options).await?.parse("tools/call")
+        self.inner.perform("tools/call", &params, options).await?.parse("tools/call")
     }
 
     /// Lists all resources.
@@ -176,7 +176,7 @@ impl Connection {
         arguments: impl Serialize,
     ) -> Result<GetPromptResult, Error> {
         let (method, params) = ("prompts/get", Params::call(name, arguments)?);
-        self.inner.perform(method, params, &RequestOptions::default()).await?.parse(method)
+        self.inner.perform(method, &params, &RequestOptions::default()).await?.parse(method)
     }
 
     /// Requests completions for an argument of a prompt or a resource template.
@@ -284,7 +284,7 @@ impl Connection {
         let mut seen = HashSet::new();
         let mut params = Params::default();
         for _ in 0..self.inner.settings.max_pages {
-            let page = self.inner.perform(method, params, &RequestOptions::default()).await?;
+            let page = self.inner.perform(method, &params, &RequestOptions::default()).await?;
             bytes += page.get().len();
             if bytes > MAX_LIST_BYTES {
                 return Err(unexpected("the list is longer than 64 MiB"));

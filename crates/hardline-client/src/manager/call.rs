@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use super::catalog::{CatalogTool, Freshness};
 use super::member::Member;
 use super::{Manager, name};
-use crate::connection::{RawResult, call_params};
+use crate::connection::{Params, RawResult};
 use crate::{Connection, Error, RequestOptions};
 
 /// Limit on sending a request that servers keep refusing before they process it.
@@ -87,7 +87,7 @@ impl Manager {
     ) -> Result<CallToolResult, Error> {
         let end = options.max_total().map(end_after);
         let tool = self.find_tool(name, end).await?;
-        let params = call_params(tool.listed.name(), arguments)?;
+        let params = Params::call(tool.listed.name(), arguments)?;
         let result = self.perform(&tool.server, "tools/call", &params, options, end).await?;
         result.parse("tools/call")
     }
@@ -104,8 +104,8 @@ impl Manager {
         arguments: impl Serialize,
         options: &RequestOptions,
     ) -> Result<CallToolResult, Error> {
-        let params = call_params(tool, arguments)?;
-        self.request_json(server, "tools/call", &params, options).await?.parse("tools/call")
+        let (params, end) = (Params::call(tool, arguments)?, options.max_total().map(end_after));
+        self.perform(server, "tools/call", &params, options, end).await?.parse("tools/call")
     }
 
     /// Reads a resource of a server.
@@ -133,8 +133,9 @@ impl Manager {
         name: &str,
         arguments: impl Serialize,
     ) -> Result<GetPromptResult, Error> {
-        let (method, params) = ("prompts/get", call_params(name, arguments)?);
-        self.request_json(server, method, &params, &RequestOptions::default()).await?.parse(method)
+        let (method, params) = ("prompts/get", Params::call(name, arguments)?);
+        let options = RequestOptions::default();
+        self.perform(server, method, &params, &options, None).await?.parse(method)
     }
 
     /// Sends a request for any method to a server, with parameters that are JSON already.
@@ -150,7 +151,7 @@ impl Manager {
         options: &RequestOptions,
     ) -> Result<RawResult, Error> {
         let end = options.max_total().map(end_after);
-        self.perform(server, method, params, options, end).await
+        self.perform(server, method, &Params::read(params)?, options, end).await
     }
 
     /// Sends a request, with `end` as the end of all its waits and attempts together.
@@ -158,12 +159,12 @@ impl Manager {
         &self,
         server: &str,
         method: &str,
-        params: &str,
+        params: &Params,
         options: &RequestOptions,
         end: Option<Instant>,
     ) -> Result<RawResult, Error> {
         let member = self.member(server)?;
-        let tool = if method == "tools/call" { tool_name(params) } else { None };
+        let tool = params.name().filter(|_| method == "tools/call");
         let call = Call { manager: self, member: &member, method, tool, end };
         call.run(params, options).await
     }
@@ -233,13 +234,13 @@ struct Call<'a> {
     manager: &'a Manager,
     member: &'a Arc<Member>,
     method: &'a str,
-    tool: Option<String>,
+    tool: Option<&'a str>,
     /// End of all waits and attempts together, if the caller has set one.
     end: Option<Instant>,
 }
 
 impl Call<'_> {
-    async fn run(&self, params: &str, options: &RequestOptions) -> Result<RawResult, Error> {
+    async fn run(&self, params: &Params, options: &RequestOptions) -> Result<RawResult, Error> {
         let mut deadline = self.manager.deadline(self.end);
         let mut was_repeated = false;
         let mut last = None;
@@ -251,7 +252,7 @@ impl Call<'_> {
                 (Err(away), None) => return Err(away),
             };
             let options = self.remaining(options);
-            let failure = match open.connection.request_json(self.method, params, &options).await {
+            let failure = match open.connection.inner.perform(self.method, params, &options).await {
                 Err(failure) if self.member.report_failure(open.generation, &failure) => failure,
                 outcome => return outcome,
             };
@@ -282,7 +283,7 @@ impl Call<'_> {
 
     /// Returns true if the request can be sent twice without harm.
     fn is_repeatable(&self) -> bool {
-        let Some(tool) = &self.tool else { return HARMLESS.contains(&self.method) };
+        let Some(tool) = self.tool else { return HARMLESS.contains(&self.method) };
         let catalog = self.manager.catalog();
         let found = catalog.find_of(&self.member.name, tool);
         // A cached declaration is from another run; the server may have changed since.
@@ -290,20 +291,10 @@ impl Call<'_> {
     }
 
     fn lost(&self, failure: &Error) -> Error {
-        let what = match &self.tool {
+        let what = match self.tool {
             Some(tool) => format!("the call of {}", Excerpt::new(tool.as_bytes(), NAME_BYTES)),
             None => Excerpt::new(self.method.as_bytes(), NAME_BYTES).to_string(),
         };
         Error::Lost { server: self.member.display_name(), what, reason: failure.to_string() }
     }
-}
-
-/// Returns the name of the called tool.
-fn tool_name(params: &str) -> Option<String> {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        name: String,
-    }
-
-    serde_json::from_str(params).map(|it: Named| it.name).ok()
 }

@@ -26,7 +26,7 @@
 //!   server has not listed yet, up to
 //!   [`with_max_wait`](ManagerSettings::with_max_wait). A call that was in flight when the connection was
 //!   lost is repeated only if the tool declares itself read-only or idempotent.
-//! - Reconnection uses backoff: 0.5, 1, 2 and 4 s, then 15 s, doubled each time, up to 5 min. After five
+//! - Reconnection uses backoff (the delays are in `schedule`). After five
 //!   failures within 30 s, a server that the manager starts itself is restarted only on request.
 //! - The tools of an unavailable server stay in the catalog and are marked, as are tools that only an earlier
 //!   run has listed.

@@ -17,3 +17,8 @@ pub mod wrap;
 
 pub use notice::{CheckedLine, Notice};
 pub use verdict::Verdict;
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -69,11 +69,12 @@ impl Relay {
         }
 
         let mut orphans = self.guard.settle_all(Direction::ClientToServer);
+        // No client waits for the answers to requests of the relay.
         orphans.retain(|orphan| !self.forget_own(&orphan.id));
         let is_listen = |orphan: &Orphan| self.opening.has_listen(&orphan.id);
         // An open subscription is the normal state, and no sign of a failure.
         let has_pending = orphans.iter().any(|orphan| !is_listen(orphan));
-        let is_failure = !ended.is_success || has_pending;
+        let is_failure = !ended.is_success || has_pending || self.is_deaf;
         let restarts = may_restart
             && match self.settings.restart {
                 Restart::Always => true,
@@ -105,6 +106,7 @@ impl Relay {
     /// Resets the state that belongs to one server.
     fn forget_server(&mut self, sink: &mut impl Sink) {
         self.refused = None;
+        self.is_deaf = false;
         self.cancel_server_requests(sink);
         self.own.clear();
         self.interests.clear();
@@ -187,6 +189,7 @@ impl Relay {
 /// Returns a warning to append to the failure of a request.
 fn warning(asked: &Asked) -> &'static str {
     match asked.method {
+        // A client that repeats a call may run it twice. Other requests are safe to repeat.
         Some("tools/call") => "; the call may have been executed",
         _ => "",
     }

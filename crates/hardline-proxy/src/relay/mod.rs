@@ -157,6 +157,8 @@ pub struct Relay {
     breaker: Breaker,
     /// Description of the server's last end.
     last_end: String,
+    /// True if requests failed because the server had closed its standard input.
+    is_deaf: bool,
     /// Reason why the server must not be restarted.
     refused: Option<Refused>,
     action: Option<DriverAction>,
@@ -187,6 +189,7 @@ impl Relay {
             deadlines: Deadlines::default(),
             breaker: Breaker::default(),
             last_end: String::new(),
+            is_deaf: false,
             refused: None,
             action: None,
             unfinished: None,
@@ -269,6 +272,24 @@ impl Relay {
             State::Up | State::Restoring(_) => State::Away,
             other @ (State::Away | State::Broken(_)) => other,
         };
+    }
+
+    /// Handles the end of the server's standard input: nothing can be sent to it any more. The
+    /// requests that were handled after `written`, the last time at which everything had been
+    /// written, fail at once. Answers to earlier ones may still arrive until the server ends.
+    pub fn handle_server_deafness(&mut self, written: Duration, sink: &mut impl Sink) {
+        self.handle_server_silence();
+        self.last_end = "closed its standard input".to_owned();
+        for orphan in self.guard.settle_since(written) {
+            if self.own.contains_key(&orphan.id) {
+                continue;
+            }
+            self.is_deaf = true;
+            let reason = "the request could not be sent: the server closed its standard input";
+            let failure = Reply::Failure { id: &orphan.id, rule: "server.deaf", reason };
+            self.opening.end_listen(&orphan.id);
+            sink.send((Direction::ServerToClient, failure).into());
+        }
     }
 
     /// Returns the time at which the driver must call [`handle_timeout`](Self::handle_timeout).

@@ -84,6 +84,7 @@ impl Fingerprint {
         hasher.write_u64(self.0);
         for element in page.get(list.member()).into_iter().flat_map(|it| it.elements()) {
             hasher.write(element.text().as_bytes());
+            // UTF-8 has no such byte, so two elements never read as one.
             hasher.write_u8(0xff);
         }
         Self(hasher.finish())
@@ -158,6 +159,7 @@ impl Opening {
             "resources/subscribe" => Interest::Subscribe(uri()?, frame.to_vec()),
             "resources/unsubscribe" => Interest::Unsubscribe(uri()?),
             "subscriptions/listen" => {
+                // One over the limit is open too, but no restarted server gets it.
                 if self.listens.len() < MAX_SUBSCRIPTIONS {
                     self.listens.push((request.id.clone().into_owned(), frame.to_vec()));
                 }
@@ -167,6 +169,7 @@ impl Opening {
                 let list = List::of(method)?;
                 let cursor = request.params.and_then(|params| params.get("cursor"));
                 let has_cursor = cursor.is_some_and(|it| it.kind() == Kind::String);
+                // A page without a cursor begins the list again.
                 let before = if has_cursor { self.lists.get(&list).copied() } else { None };
                 Interest::List(list, before.unwrap_or_default())
             }

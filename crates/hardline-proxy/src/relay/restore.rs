@@ -46,6 +46,7 @@ impl Relay {
     pub fn handle_server_start(&mut self, now: Duration, sink: &mut impl Sink) {
         self.refused = None;
         let Some((id, frame)) = self.opening.initialize() else {
+            // The client has not opened its session yet, or its version has no handshake.
             self.finish_restore(now, sink);
             return;
         };
@@ -59,6 +60,7 @@ impl Relay {
     fn send_to_server(&mut self, frame: &[u8], now: Duration, sink: &mut impl Sink) {
         let line = Line::of_text(frame);
         let inspection = self.guard.inspect(Direction::ClientToServer, &line, now);
+        // The findings were reported when the client sent the line.
         for delivery in inspection.deliveries {
             if delivery.direction == Direction::ClientToServer {
                 sink.send(Outgoing::from(delivery).into_own());
@@ -125,6 +127,7 @@ impl Relay {
             self.handle_own_failure(&OwnRequest::Initialize);
             return;
         };
+        // The client speaks the first version and cannot change it within a session.
         if before.version != agreed.version {
             sink.notify(&Notice::OtherVersion(agreed.version()));
             self.action = Some(DriverAction::EndSession);
@@ -137,6 +140,7 @@ impl Relay {
             self.send_to_server(&frame, now, sink);
         }
         for frame in self.opening.settings() {
+            // The client may have used the id of its request again by now.
             let id = self.next_own_id();
             if let Some(frame) = replace_id(&frame, &id, &self.limits) {
                 self.own.insert(id, OwnRequest::Setting);
@@ -178,6 +182,7 @@ impl Relay {
 
     /// Ends the restore, and forwards the lines that waited for it.
     fn finish_restore(&mut self, now: Duration, sink: &mut impl Sink) {
+        // First, because a relay in any other state would store the waiting lines again.
         self.state = State::Up;
         for (id, frame) in self.opening.listens().to_vec() {
             self.own.insert(id, OwnRequest::Listen);

@@ -68,7 +68,7 @@ pub enum WrapError {
 /// Outcome of a session.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum SessionOutcome {
     /// The server exited with this code. A server killed by a signal has the code 128 plus its
     /// number.
     Server(i32),
@@ -108,12 +108,12 @@ pub async fn run(
     settings: Settings,
     launcher: &mut dyn Launcher,
     observer: &mut dyn Observer,
-) -> Result<Outcome, WrapError> {
+) -> Result<SessionOutcome, WrapError> {
     let relay = Relay::new(settings);
     let limits = relay.limits().clone();
     // The first start is checked before the streams are touched: a refusal is reported as an error.
     let command = launcher.launch(Duration::ZERO)?;
-    let server = ServerProcess::start(&command, &limits)?;
+    let server = ServerProcess::start(&command, &limits, Duration::ZERO)?;
     let (input, output) = standard_streams().map_err(WrapError::Streams)?;
     let signals = Signals::listen().map_err(WrapError::Signals)?;
     let started = Instant::now();
@@ -167,7 +167,7 @@ struct Driver<'a> {
     /// True once a server has written something. A server that could not be started never does.
     has_heard: bool,
     /// Reason for the end of the session, unless the server's end is the reason.
-    outcome: Option<Outcome>,
+    outcome: Option<SessionOutcome>,
     started: Instant,
     timer: Pin<Box<Sleep>>,
     due: Duration,
@@ -191,7 +191,11 @@ impl Client {
 }
 
 impl Driver<'_> {
-    fn poll(&mut self, context: &mut Context<'_>, observer: &mut dyn Observer) -> Poll<Outcome> {
+    fn poll(
+        &mut self,
+        context: &mut Context<'_>,
+        observer: &mut dyn Observer,
+    ) -> Poll<SessionOutcome> {
         loop {
             let now = self.started.elapsed();
             self.listen(now, context);
@@ -201,7 +205,7 @@ impl Driver<'_> {
             has_moved |= read == Read::Something;
             has_moved |= self.poll_server_end(now, context, observer);
             has_moved |= self.keep_time(now, read == Read::Nothing, context, observer);
-            self.write(context);
+            self.write(now, context);
             self.perform_action(now, context, observer);
             if let Some(outcome) = self.advance(now, context, observer) {
                 return Poll::Ready(outcome);
@@ -282,19 +286,25 @@ impl Driver<'_> {
         let Some(server) = &mut self.server else { return false };
         let Poll::Ready(exit) = server.poll_end(context) else {
             // A server whose streams are closed cannot take part in the session any more.
-            let is_mute =
-                server.output.is_ended() || server.input.as_ref().is_some_and(Outlet::is_broken);
-            if is_mute && !server.is_closing() {
-                self.server = self.server.take().map(ServerProcess::close);
-                return true;
+            let is_deaf = server.input.as_ref().is_some_and(|input| input.is_broken());
+            let is_mute = server.output.is_ended() || is_deaf;
+            if !is_mute || server.is_closing() {
+                return false;
             }
-            return false;
+            let written_at = server.written_at;
+            self.server = self.server.take().map(ServerProcess::close);
+            if is_deaf {
+                let client = &mut self.client.output;
+                let mut sink = Outlets { client, server: None, context, observer, now };
+                self.relay.handle_server_deafness(written_at, &mut sink);
+            }
+            return true;
         };
         self.server = None;
         // Shells and `env` exit with 126 or 127 if they cannot run the command. A retry is useless.
         let is_unstartable = !self.has_heard && matches!(exit.code(), Some(126 | 127));
         if is_unstartable {
-            self.outcome.get_or_insert(Outcome::Server(127));
+            self.outcome.get_or_insert(SessionOutcome::Server(127));
         }
         let may_restart =
             self.phase == Phase::Running && !self.client.output.is_broken() && !is_unstartable;
@@ -359,7 +369,7 @@ impl Driver<'_> {
         let limits = self.relay.limits().clone();
         // Asked again for every start, so that a changed program or policy takes effect.
         let started = self.launcher.launch(now);
-        let started = started.and_then(|command| Ok(ServerProcess::start(&command, &limits)?));
+        let started = started.and_then(|command| Ok(ServerProcess::start(&command, &limits, now)?));
         self.is_refused = matches!(started, Err(WrapError::Refused(_)));
         let Self { relay, client, server, .. } = self;
         let failed = match started {
@@ -388,10 +398,12 @@ impl Driver<'_> {
     }
 
     /// Writes waiting bytes to both peers.
-    fn write(&mut self, context: &mut Context<'_>) {
+    fn write(&mut self, now: Duration, context: &mut Context<'_>) {
         let _ = self.client.output.poll_drain(context);
-        if let Some(input) = self.server.as_mut().and_then(|server| server.input.as_mut()) {
-            let _ = input.poll_drain(context);
+        let Some(server) = &mut self.server else { return };
+        let Some(input) = &mut server.input else { return };
+        if input.poll_drain(context).is_ready() && !input.is_broken() {
+            server.written_at = now;
         }
     }
 }

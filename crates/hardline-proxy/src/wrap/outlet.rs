@@ -3,6 +3,7 @@
 //! Invariant: nothing but an [`Outgoing`] reaches a peer.
 
 use std::io;
+use std::ops::Deref;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,7 +16,8 @@ use super::Observer;
 use crate::notice::Notice;
 use crate::relay::{Outgoing, Sink};
 
-/// Output to one peer, for frames that may be sent.
+/// Output to one peer, for frames that may be sent. Everything but writing is that of
+/// [`lines::Outlet`].
 #[derive(Debug)]
 pub(super) struct Outlet<W> {
     lines: lines::Outlet<W>,
@@ -26,31 +28,6 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
         Self { lines: lines::Outlet::new(writer) }
     }
 
-    /// Queues a frame.
-    fn send(&mut self, outgoing: &Outgoing<'_>, context: &mut Context<'_>) {
-        self.lines.send(outgoing.frame(), outgoing.is_own(), context);
-    }
-
-    /// Returns the stream.
-    pub(super) fn writer(&self) -> &W {
-        self.lines.writer()
-    }
-
-    /// Returns the number of bytes that wait to be written.
-    pub(super) fn waiting(&self) -> usize {
-        self.lines.waiting()
-    }
-
-    /// Returns the number of waiting bytes in frames that Hardline sends on its own account.
-    pub(super) fn waiting_own(&self) -> usize {
-        self.lines.waiting_own()
-    }
-
-    /// Returns true if the peer stopped reading or writing failed.
-    pub(super) fn is_broken(&self) -> bool {
-        self.lines.is_broken()
-    }
-
     /// Takes the error that broke the output. `None` if the peer merely stopped reading.
     pub(super) fn take_error(&mut self) -> Option<io::Error> {
         self.lines.take_error()
@@ -59,6 +36,15 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
     /// Writes waiting bytes.
     pub(super) fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.lines.poll_drain(context)
+    }
+}
+
+/// Only shared access: a frame that is no [`Outgoing`] cannot be sent through it.
+impl<W> Deref for Outlet<W> {
+    type Target = lines::Outlet<W>;
+
+    fn deref(&self) -> &lines::Outlet<W> {
+        &self.lines
     }
 }
 
@@ -73,13 +59,14 @@ pub(super) struct Outlets<'a, 'b, 'c> {
 
 impl Sink for Outlets<'_, '_, '_> {
     fn send(&mut self, outgoing: Outgoing<'_>) {
+        let (frame, is_own) = (outgoing.frame(), outgoing.is_own());
         match outgoing.direction() {
-            Direction::ServerToClient => self.client.send(&outgoing, self.context),
+            Direction::ServerToClient => self.client.lines.send(frame, is_own, self.context),
             Direction::ClientToServer => {
                 // Between two servers there is no stream; the relay then keeps or fails the
                 // requests.
                 if let Some(server) = &mut self.server {
-                    server.send(&outgoing, self.context);
+                    server.lines.send(frame, is_own, self.context);
                 }
             }
         }

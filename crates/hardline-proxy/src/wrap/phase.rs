@@ -7,7 +7,7 @@ use hardline_transport::process::Exit;
 
 use super::outlet::Outlets;
 use super::process::ServerProcess;
-use super::{Driver, GRACE, LAST_WRITE, Observer, Outcome, SIGNAL_GRACE};
+use super::{Driver, GRACE, LAST_WRITE, Observer, SIGNAL_GRACE, SessionOutcome};
 use crate::notice::Notice;
 use crate::relay::DriverAction;
 
@@ -45,7 +45,7 @@ impl Driver<'_> {
                     self.phase = Phase::Leaving(now);
                 }
             }
-            self.outcome = Some(Outcome::Signal(signal));
+            self.outcome = Some(SessionOutcome::Signal(signal));
         }
     }
 
@@ -77,7 +77,7 @@ impl Driver<'_> {
             }
             Some(DriverAction::EndSession) => {
                 // A signal that came first stays the reason for the end.
-                self.outcome.get_or_insert(Outcome::Closed);
+                self.outcome.get_or_insert(SessionOutcome::Closed);
                 let mut sink = Outlets {
                     client: &mut self.client.output,
                     server: None,
@@ -97,10 +97,10 @@ impl Driver<'_> {
         now: Duration,
         context: &mut Context<'_>,
         observer: &mut dyn Observer,
-    ) -> Option<Outcome> {
+    ) -> Option<SessionOutcome> {
         if let Some(error) = self.client.output.take_error() {
             observer.notify(now, &Notice::Unwritable(&error));
-            self.outcome.get_or_insert(Outcome::Closed);
+            self.outcome.get_or_insert(SessionOutcome::Closed);
         }
         if self.phase == Phase::Running {
             if self.client.output.is_broken() || self.client.is_gone(now) {
@@ -150,13 +150,13 @@ impl Driver<'_> {
         None
     }
 
-    fn server_outcome(&self) -> Outcome {
+    fn server_outcome(&self) -> SessionOutcome {
         if self.is_refused {
-            return Outcome::Closed;
+            return SessionOutcome::Closed;
         }
         let exit = self.last_exit.as_ref();
         let code = exit.and_then(Exit::code);
         let signal = exit.and_then(Exit::signal);
-        Outcome::Server(code.or(signal.map(|signal| 128 + signal)).unwrap_or(1))
+        SessionOutcome::Server(code.or(signal.map(|signal| 128 + signal)).unwrap_or(1))
     }
 }

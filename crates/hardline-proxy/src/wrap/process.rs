@@ -22,6 +22,8 @@ const LINGER: Duration = Duration::from_millis(250);
 pub(super) struct ServerProcess {
     pub(super) input: Option<Outlet<Sender>>,
     pub(super) output: Source<Receiver>,
+    /// Last time at which everything for the server had been written.
+    pub(super) written_at: Duration,
     life: Life,
     exit: Option<Exit>,
     linger: Option<Pin<Box<Sleep>>>,
@@ -36,7 +38,11 @@ enum Life {
 }
 
 impl ServerProcess {
-    pub(super) fn start(command: &Command, limits: &Limits) -> Result<Option<Self>, SpawnError> {
+    pub(super) fn start(
+        command: &Command,
+        limits: &Limits,
+        now: Duration,
+    ) -> Result<Option<Self>, SpawnError> {
         let mut child = command.spawn()?;
         let (Some(input), Some(output)) = (child.take_stdin(), child.take_stdout()) else {
             return Ok(None);
@@ -47,6 +53,7 @@ impl ServerProcess {
         Ok(Some(Self {
             input: Some(Outlet::new(input)),
             output: Source::new(output, limits),
+            written_at: now,
             life: Life::Running(child, ending),
             exit: None,
             linger: None,

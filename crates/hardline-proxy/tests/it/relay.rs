@@ -86,7 +86,7 @@ impl Run {
 
     /// Lets the time pass for which messages are held back.
     fn settle(&mut self) {
-        let soon = self.now + Duration::from_millis(2);
+        let soon = self.now + Duration::from_millis(20);
         while let Some(due) = self.relay.poll_timeout().filter(|due| *due <= soon) {
             self.now = self.now.max(due);
             self.relay.handle_timeout(self.now, true, &mut self.out);
@@ -376,4 +376,28 @@ fn a_line_without_its_newline_ends_after_a_while() {
     run.relay.handle_server_bytes(b"", true, run.now);
     run.wait_until(run.now + Duration::from_secs(100));
     assert_eq!(run.relay.take_action(), None);
+}
+
+#[test]
+fn requests_that_cannot_be_sent_fail_at_once() {
+    let mut run = Run::open();
+    run.client(&call(1));
+    run.now += Duration::from_secs(2);
+    run.client(&call(2));
+    run.sent_to_server();
+    // All that was sent more than a second ago has been written.
+    let written = run.now - Duration::from_secs(1);
+    run.relay.handle_server_deafness(written, &mut run.out);
+    let failed = run.sent_to_client();
+    assert_eq!(failed.len(), 1, "{failed:?}");
+    assert_eq!((&failed[0]["id"], &failed[0]["error"]["code"]), (&2.into(), &(-32603).into()));
+    let why = &failed[0]["error"]["data"]["hardline"];
+    assert_eq!(why["rule"], "server.deaf");
+    assert!(why["reason"].as_str().unwrap().contains("closed its standard input"), "{why}");
+    // The first request may still be answered. A later one waits for the next server.
+    run.server(&answer(1));
+    assert_eq!(run.sent_to_client()[0]["id"], 1);
+    run.client(&call(3));
+    assert_eq!((run.sent_to_client(), run.sent_to_server()), (vec![], vec![]));
+    let After::Start(_) = run.end("exited with code 0") else { panic!("not restarted") };
 }

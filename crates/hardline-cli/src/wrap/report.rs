@@ -1,11 +1,15 @@
 //! Writes the events of a session to standard error, rate limited.
+//!
+//! Invariant: no flood takes the place of an important finding, one that is severe or that blocks.
+//! Each rule has a rate limit of its own for these, and so have the events of the session.
 
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use clap::ValueEnum;
-use hardline_guard::{Found, Rule, Severity};
+use hardline_guard::{Action, Found, Rule, Severity};
 use hardline_proxy::Notice;
-use hardline_transport::process::write_stderr;
+use hardline_transport::process::{forward_stderr, write_stderr};
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::message::Message;
 use hardline_wire::token_bucket::{RateLimit, TokenBucket};
@@ -17,8 +21,13 @@ use crate::terminal::harmless;
 const MAX_LINE_BYTES: usize = 8 << 10;
 /// Limit on a method name that is shown, in bytes.
 const METHOD_BYTES: usize = 80;
-/// Limit on lines about the session: at once, and the time until one more is allowed.
+/// Limit on lines about the session: at once, and the time until one more is allowed. Ordinary
+/// findings and events have one each.
 const MAX_LINES: RateLimit = RateLimit::new(40, Duration::from_millis(250));
+/// The same for the important findings of one rule.
+const MAX_OF_RULE: RateLimit = RateLimit::new(10, Duration::from_secs(1));
+/// Name in a count of lines for all that is no finding.
+const OTHER: &str = "other";
 
 /// Amount of detail on standard error.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, ValueEnum)]
@@ -35,20 +44,33 @@ pub(super) enum Level {
     Debug,
 }
 
-/// Formats and writes notices, at most [`MAX_LINES`] at once.
+/// Formats and writes notices, within rate limits.
 #[derive(Debug)]
 pub(super) struct Report {
     name: String,
     level: Level,
+    /// Limits the ordinary findings.
     lines: TokenBucket,
+    /// Limits the notices that are no findings.
+    events: TokenBucket,
+    /// Limits the important findings of each rule.
+    important: HashMap<Rule, TokenBucket>,
     started: Instant,
-    withheld: u64,
+    /// Number of lines that were left out, by rule.
+    withheld: BTreeMap<&'static str, u64>,
 }
 
 impl Report {
     pub(super) fn new(name: &str, level: Level) -> Self {
-        let (lines, started) = (TokenBucket::new(MAX_LINES), Instant::now());
-        Self { name: name.to_owned(), level, lines, started, withheld: 0 }
+        Self {
+            name: name.to_owned(),
+            level,
+            lines: TokenBucket::new(MAX_LINES),
+            events: TokenBucket::new(MAX_LINES),
+            important: HashMap::new(),
+            started: Instant::now(),
+            withheld: BTreeMap::new(),
+        }
     }
 
     /// Returns true if the report shows every message.
@@ -71,7 +93,8 @@ impl Report {
         }
         if let Notice::Noise(line) = notice {
             let name = &self.name;
-            write(format!("[{name} stdout] {}", Excerpt::new(line, MAX_LINE_BYTES)));
+            let text = format!("[{name} stdout] {}", Excerpt::new(line, MAX_LINE_BYTES));
+            forward_stderr(harmless(&text).into_owned());
             return;
         }
         if let Some(text) = self.text(notice) {
@@ -91,26 +114,46 @@ impl Report {
     /// Returns a line about the lines that were left out last, if any were.
     pub(super) fn end(&mut self) -> Option<String> {
         let withheld = std::mem::take(&mut self.withheld);
-        (withheld > 0).then(|| format!("[hardline] {}: {withheld} lines were left out", self.name))
+        if withheld.is_empty() {
+            return None;
+        }
+        let sum: u64 = withheld.values().sum();
+        let each = withheld.iter().map(|(rule, count)| format!("{rule} {count}"));
+        let each = each.collect::<Vec<_>>().join(", ");
+        Some(format!("[hardline] {}: {sum} lines were left out: {each}", self.name))
     }
 
     fn text(&mut self, notice: &Notice<'_>) -> Option<String> {
+        let (bucket, rule) = match notice {
+            Notice::Found(found) => {
+                let rule = found.finding.rule;
+                let of_rule = || TokenBucket::new(MAX_OF_RULE);
+                let bucket = match is_important(found) {
+                    true => self.important.entry(rule).or_insert_with(of_rule),
+                    false => &mut self.lines,
+                };
+                (bucket, rule.name())
+            }
+            // The server causes it as often as it likes, like the findings that it counts.
+            Notice::Unlisted(_) => (&mut self.lines, OTHER),
+            _ => (&mut self.events, OTHER),
+        };
         // A hostile server must not fill the client's log.
-        if !self.lines.try_acquire(self.started.elapsed()) {
-            self.withheld += 1;
+        if !bucket.try_acquire(self.started.elapsed()) {
+            *self.withheld.entry(rule).or_default() += 1;
             return None;
         }
-        let Self { name, withheld, .. } = self;
-        let mut text = String::new();
-        if *withheld > 0 {
-            text = format!("[hardline] {name}: {withheld} lines were left out\n");
-            *withheld = 0;
-        }
+        let mut text = self.end().map(|text| text + "\n").unwrap_or_default();
         // Indentation marks the further lines of one notice.
         let notice = notice.to_string().replace('\n', "\n    ");
-        text.push_str(&format!("[hardline] {name}: {notice}"));
+        text.push_str(&format!("[hardline] {}: {notice}", self.name));
         Some(text)
     }
+}
+
+/// Returns true for a finding that people should see in any flood.
+fn is_important(found: &Found) -> bool {
+    found.finding.severity >= Severity::High || found.action >= Action::Block
 }
 
 /// Returns the least verbose level that shows a notice.
@@ -127,4 +170,51 @@ fn level(notice: &Notice<'_>) -> Level {
 /// Queues a line for standard error, escaped, without waiting.
 pub(super) fn write(text: String) {
     write_stderr(harmless(&text).into_owned());
+}
+
+#[cfg(test)]
+mod tests {
+    use hardline_guard::{Direction, Finding};
+
+    use super::*;
+
+    fn found(rule: Rule, severity: Severity, action: Action) -> Found {
+        let mut finding = Finding::new(rule, Direction::ServerToClient, "", "");
+        finding.severity = severity;
+        Found::new(finding, action)
+    }
+
+    /// Passes findings until one is left out. Returns the number of those before.
+    fn flood(report: &mut Report, found: &Found) -> usize {
+        (0..10_000).take_while(|_| report.found(found).is_some()).count()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_flood_takes_the_place_of_an_important_finding() {
+        let mut report = Report::new("files", Level::Info);
+        let low = found(Rule::ContentJsonrpc, Severity::Low, Action::Log);
+        let planted = found(Rule::ContentFrame, Severity::Critical, Action::Sanitize);
+        let blocked = found(Rule::SessionBurst, Severity::Medium, Action::Block);
+        let other = found(Rule::FrameSplit, Severity::High, Action::Log);
+        assert_eq!(flood(&mut report, &low), 40);
+        assert_eq!(flood(&mut report, &low), 0);
+        // Each of the others has room, and the first one says what is missing before it.
+        let text = report.found(&planted).unwrap();
+        let missing = "[hardline] files: 2 lines were left out: content.jsonrpc 2\n";
+        assert!(text.starts_with(missing) && text.contains("content.frame"), "{text}");
+        assert_eq!(flood(&mut report, &planted), 9);
+        assert_eq!(flood(&mut report, &blocked), 10);
+        assert!(report.found(&other).unwrap().contains("frame.split"));
+        let ended = Notice::Closed(Rule::FrameSplit);
+        assert!(report.text(&ended).is_some());
+        for _ in 0..3 {
+            flood(&mut report, &planted);
+            flood(&mut report, &low);
+        }
+        let counts = "6 lines were left out: content.frame 3, content.jsonrpc 3";
+        assert_eq!(report.end().unwrap(), format!("[hardline] files: {counts}"));
+        assert_eq!(report.end(), None);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(flood(&mut report, &planted), 1);
+    }
 }

@@ -1,13 +1,14 @@
 //! JSON output: meant for programs, but often shown on a terminal.
 //!
-//! Invariant: characters that end lines, control a terminal or reorder text are escaped. Every
-//! command prints its JSON through this module. `layout` formats JSON of peers for people.
+//! Invariant: characters that end lines, control a terminal, reorder text or are invisible are escaped.
+//! Every command prints its JSON through this module. `layout` formats JSON of peers for people.
 
 pub(crate) mod layout;
 
 use std::borrow::Cow;
 use std::io;
 
+use hardline_wire::excerpt::is_unsafe;
 use serde::Serialize;
 
 use crate::terminal::is_obeyed;
@@ -33,20 +34,25 @@ pub(crate) fn pretty(value: &impl Serialize) -> io::Result<String> {
     Ok(escaped(&text).into_owned())
 }
 
-/// Escapes all characters that control a terminal. The JSON keeps its meaning.
+/// Escapes all characters that control a terminal or are invisible. The JSON keeps its meaning.
 pub(crate) fn escaped(json: &str) -> Cow<'_, str> {
-    if !json.chars().any(is_obeyed) {
+    let is_odd = |char: char| is_obeyed(char) || is_unsafe(char);
+    if !json.chars().any(is_odd) {
         return Cow::Borrowed(json);
     }
     let mut result = String::with_capacity(json.len() + 16);
     for char in json.chars() {
         match char {
-            _ if !is_obeyed(char) => result.push(char),
+            _ if !is_odd(char) => result.push(char),
             // Inside strings these are always escaped, so here they are white space between values.
             '\n' => result.push(char),
             '\t' | '\r' => result.push(' '),
-            // All others occur only inside strings, and all are in the basic multilingual plane.
-            _ => result.push_str(&format!("\\u{:04x}", u32::from(char))),
+            // All others occur only inside strings. Those beyond the basic plane need two escapes.
+            _ => {
+                for unit in char.encode_utf16(&mut [0; 2]) {
+                    result.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
         }
     }
     Cow::Owned(result)
@@ -68,6 +74,18 @@ mod tests {
         let text = pretty(&value).unwrap();
         assert!(text.starts_with("{\n  \"a\": \"\\u007f"), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
+
+    #[test]
+    fn what_is_invisible_is_escaped_and_writing_stays() {
+        let value =
+            json!({"pass\u{200b}word": "a\u{200d}b\u{feff}\u{e0041}\u{fe0f} é 日本 😀 \u{a0}"});
+        let text = line(&value).unwrap();
+        let expected =
+            "{\"pass\\u200bword\":\"a\\u200db\\ufeff\\udb40\\udc41\\ufe0f é 日本 😀 \u{a0}\"}";
+        assert_eq!(text, expected);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        assert_eq!(serde_json::from_str::<Value>(&pretty(&value).unwrap()).unwrap(), value);
     }
 
     #[test]

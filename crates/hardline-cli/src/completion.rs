@@ -23,13 +23,13 @@ use crate::Cli;
     hardline completion fish > ~/.config/fish/completions/hardline.fish\n  \
     hardline completion powershell >> $PROFILE\n  \
     hardline completion elvish >> ~/.config/elvish/rc.elv")]
-pub(crate) struct Args {
+pub(crate) struct CompletionArgs {
     /// Shell to print the script for
     #[arg(value_enum)]
     shell: Shell,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &CompletionArgs) -> Result<ExitCode> {
     // clap_complete panics on a closed output, so it writes to memory first.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut shown(&Cli::command()), "hardline", &mut script);

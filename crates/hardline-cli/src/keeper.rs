@@ -8,12 +8,12 @@ use std::process::ExitCode;
 
 /// Ends a server's processes when the process that started the server is gone.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct KeeperArgs {
     /// `[--parent PID] [--leftovers-ms MS] -- CMD ARGS…`
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
     args: Vec<OsString>,
 }
 
-pub(crate) fn run(args: Args) -> ExitCode {
+pub(crate) fn run(args: KeeperArgs) -> ExitCode {
     hardline_transport::process::keeper::run(args.args)
 }

@@ -23,6 +23,7 @@ mod recording;
 #[cfg(unix)]
 mod replay;
 mod scan;
+mod size;
 mod terminal;
 #[cfg(unix)]
 mod wrap;
@@ -34,9 +35,18 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Parser, Subcommand};
 
-/// Keeps MCP connections alive and honest.
+/// A guard for MCP servers: relays their messages, and stops what is broken or hostile.
 #[derive(Debug, Parser)]
-#[command(name = "hardline", version, about = "Keeps MCP connections alive and honest")]
+#[command(
+    name = "hardline",
+    version,
+    about = "A guard for MCP servers: relays their messages, and stops what is broken or hostile",
+    after_help = "First steps:\n  \
+    hardline demo                 see attacks with and without Hardline\n  \
+    hardline install --dry-run    show what would change in your clients' configurations\n  \
+    hardline wrap -- COMMAND      guard one server\n\n\
+    hardline COMMAND --help has all options of a command, its exit status and examples."
+)]
 #[command(max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
@@ -46,31 +56,31 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     #[cfg(unix)]
-    Wrap(wrap::Args),
-    Tools(client::tools::Args),
-    Call(client::call::Args),
-    Resources(client::resources::Args),
-    Prompts(client::prompts::Args),
-    Login(client::login::Args),
+    Wrap(wrap::WrapArgs),
+    Tools(client::tools::ToolsArgs),
+    Call(client::call::CallArgs),
+    Resources(client::resources::ResourcesArgs),
+    Prompts(client::prompts::PromptsArgs),
+    Login(client::login::LoginArgs),
     Logout(client::login::LogoutArgs),
-    Pin(pin::Args),
-    Audit(audit::Args),
-    Frames(frames::Args),
-    Scan(scan::Args),
+    Pin(pin::PinArgs),
+    Audit(audit::AuditArgs),
+    Frames(frames::FramesArgs),
+    Scan(scan::ScanArgs),
     #[cfg(unix)]
-    Replay(replay::Args),
-    Install(install::Args),
-    Uninstall(install::uninstall::Args),
-    Doctor(doctor::Args),
-    Policy(policy::Args),
+    Replay(replay::ReplayArgs),
+    Install(install::InstallArgs),
+    Uninstall(install::uninstall::UninstallArgs),
+    Doctor(doctor::DoctorArgs),
+    Policy(policy::PolicyCommandArgs),
     #[cfg(unix)]
-    Demo(demo::Args),
-    DemoServer(demo_server::Args),
-    Completion(completion::Args),
-    Man(man::Args),
+    Demo(demo::DemoArgs),
+    DemoServer(demo_server::DemoServerArgs),
+    Completion(completion::CompletionArgs),
+    Man(man::ManArgs),
     #[cfg(unix)]
     #[command(hide = true)]
-    Keeper(keeper::Args),
+    Keeper(keeper::KeeperArgs),
 }
 
 /// Commands that run as long as a server. They are parsed apart from the others, because the parser
@@ -79,9 +89,9 @@ enum Command {
 #[derive(Debug, Parser)]
 #[expect(clippy::large_enum_variant, reason = "there is one, for a moment")]
 enum Lasting {
-    Wrap(wrap::Args),
-    DemoServer(demo_server::Args),
-    Keeper(keeper::Args),
+    Wrap(wrap::WrapArgs),
+    DemoServer(demo_server::DemoServerArgs),
+    Keeper(keeper::KeeperArgs),
 }
 
 /// Parses the command line.

@@ -20,7 +20,7 @@ use crate::Cli;
     Examples:\n  \
     hardline man --dir ~/.local/share/man/man1\n  \
     hardline man call | man -l -")]
-pub(crate) struct Args {
+pub(crate) struct ManArgs {
     /// Command of the page, such as `call` or `audit sessions`
     #[arg(value_name = "COMMAND")]
     command: Vec<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     dir: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &ManArgs) -> Result<ExitCode> {
     let mut cli = Cli::command();
     cli.build();
     if let Some(directory) = &args.dir {

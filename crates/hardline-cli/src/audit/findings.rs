@@ -11,7 +11,7 @@ use crate::terminal::table::{Cell, Layout};
 
 /// List findings, newest last
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct AuditFindingsArgs {
     #[command(flatten)]
     filter: Filter,
 
@@ -26,7 +26,7 @@ pub(super) struct Args {
 const LAYOUT: Layout =
     Layout::cut(&["TIME (UTC)", "SEVERITY", "RULE", "SERVER", "ACTION", "SESSION", "WHAT"], 5);
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &AuditFindingsArgs) -> Result<ExitCode> {
     let reader = args.filter.open()?;
     let mut query = args.filter.query(args.limit);
     args.rules.add_to(&mut query);

@@ -14,7 +14,7 @@ use crate::terminal::table::{Cell, Layout};
 ///
 /// Each session stores up to 1000 messages per second as rows; further messages are only counted.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct AuditMessagesArgs {
     #[command(flatten)]
     filter: Filter,
 
@@ -39,7 +39,7 @@ const LAYOUT: Layout = Layout::cut(
     6,
 );
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &AuditMessagesArgs) -> Result<ExitCode> {
     let reader = args.filter.open()?;
     let query = args.filter.query(args.limit);
     let mut list = List::new(args.filter.style, LAYOUT);

@@ -43,22 +43,22 @@ use crate::terminal::{Color, complain};
     hardline audit tail\n  \
     hardline audit prune --older-than 7d --max-size 64MiB"
 )]
-pub(crate) struct Args {
+pub(crate) struct AuditArgs {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Sessions(sessions::Args),
-    Findings(findings::Args),
-    Messages(messages::Args),
-    Show(show::Args),
-    Tail(tail::Args),
-    Prune(prune::Args),
+    Sessions(sessions::AuditSessionsArgs),
+    Findings(findings::AuditFindingsArgs),
+    Messages(messages::AuditMessagesArgs),
+    Show(show::AuditShowArgs),
+    Tail(tail::AuditTailArgs),
+    Prune(prune::AuditPruneArgs),
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode> {
     match &args.command {
         Command::Sessions(args) => sessions::run(args),
         Command::Findings(args) => findings::run(args),

@@ -1,6 +1,6 @@
 //! `hardline audit prune`.
 
-use crate::duration;
+use crate::{duration, size};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use super::{DatabaseArg, now};
 /// Sessions also do this, once an hour: they delete messages after 30 days, findings and sessions
 /// after 180 days, and the oldest messages while the database is larger than 256 MiB.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct AuditPruneArgs {
     #[command(flatten)]
     database: DatabaseArg,
 
@@ -30,11 +30,11 @@ pub(super) struct Args {
 
     /// Delete the oldest messages, then the oldest sessions, until the database is no larger than
     /// this
-    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size::read)]
     max_size: ByteSize,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &AuditPruneArgs) -> Result<ExitCode> {
     let path = args.database.path()?;
     let mut retention = Retention::default();
     retention.messages = args.older_than;

@@ -17,7 +17,7 @@ use crate::terminal::table::{Cell, Layout};
     after_help = "A session without an end was killed or still runs: it is shown as running if a process with its\n\
         process id exists."
 )]
-pub(super) struct Args {
+pub(super) struct AuditSessionsArgs {
     #[command(flatten)]
     filter: Filter,
 
@@ -40,7 +40,7 @@ struct SessionView<'a> {
     state: &'static str,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &AuditSessionsArgs) -> Result<ExitCode> {
     let reader = args.filter.open()?;
     let query = args.filter.query(args.limit);
     let mut list = List::new(args.filter.style, LAYOUT);

@@ -11,7 +11,7 @@ use crate::terminal::table::{Cell, Layout};
 
 /// Show one session: its start, its events, its findings
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct AuditShowArgs {
     /// Session id, or an unambiguous prefix of it
     #[arg(value_name = "SESSION")]
     session: String,
@@ -27,7 +27,7 @@ const SESSION: Layout = Layout::whole(sessions::HEADS, sessions::FOLD);
 const EVENTS: Layout = Layout::whole(&["TIME (UTC)", "EVENT", "WHAT"], 2);
 const FINDINGS: Layout = Layout::whole(&["TIME (UTC)", "SEVERITY", "RULE", "ACTION", "WHAT"], 4);
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &AuditShowArgs) -> Result<ExitCode> {
     let reader = args.database.open()?;
     let mut query = Query::default();
     query.session = Some(args.session.to_ascii_lowercase());

@@ -25,7 +25,7 @@ const MAX_TEXT_BYTES: usize = 2000;
 ///
 /// With --rule or --severity: findings only.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct AuditTailArgs {
     #[command(flatten)]
     filter: Filter,
 
@@ -49,7 +49,7 @@ enum Entry<'a> {
     Event(&'a EventRow),
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &AuditTailArgs) -> Result<ExitCode> {
     let mut query = args.filter.query(args.limit);
     args.rules.add_to(&mut query);
     match follow(args, query) {
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     }
 }
 
-fn follow(args: &Args, mut query: Query) -> Result<()> {
+fn follow(args: &AuditTailArgs, mut query: Query) -> Result<()> {
     let mut reader = args.filter.open()?;
     let path = args.filter.database.path()?;
     let mut marks = Marks::default();

@@ -40,7 +40,7 @@ const LIST_TIME: Duration = Duration::from_secs(5);
     hardline call report --timeout 10m --format json -- my-server | jq .structuredContent\n  \
     hardline call charts draw @data.json --save ."
 )]
-pub(crate) struct Args {
+pub(crate) struct CallArgs {
     /// Name of the server in the configuration; leave it out with --url and --
     #[arg(required = true)]
     server: Option<String>,
@@ -67,7 +67,7 @@ pub(crate) struct Args {
     show: ShowArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &CallArgs) -> Result<ExitCode> {
     // With --url or --, the first word is not a server but the tool.
     let words = [&args.server, &args.tool, &args.arguments];
     let words: Vec<String> = words.into_iter().flatten().cloned().collect();
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 async fn call(
-    args: &Args,
+    args: &CallArgs,
     desk: &Desk,
     server: &Server,
     tool: &str,
@@ -140,7 +140,7 @@ async fn call(
 }
 
 /// Shows a result. Returns true if it was written and all its files were saved.
-fn show(args: &Args, tool: &str, shown: &print::Shown, result: &RawResult) -> Result<bool> {
+fn show(args: &CallArgs, tool: &str, shown: &print::Shown, result: &RawResult) -> Result<bool> {
     // `Always` passes escape sequences through; any other choice might strip them.
     let color = if args.raw { Color::Always } else { args.show.color };
     let mut folder = Folder::new(args.save.as_deref(), tool);

@@ -30,7 +30,7 @@ use crate::terminal::{complain, tell};
     hardline login --url https://example.com/mcp\n  \
     hardline login github --no-browser"
 )]
-pub(crate) struct Args {
+pub(crate) struct LoginArgs {
     #[command(flatten)]
     server: ServerArgs,
 
@@ -59,7 +59,7 @@ pub(crate) struct LogoutArgs {
     server: ServerArgs,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &LoginArgs) -> Result<ExitCode> {
     // Zero means the default, because a login cannot wait forever.
     let wait = args.timeout.filter(|it| !it.is_zero());
     let (auth, label) = auth(&args.server, |settings| {

@@ -38,7 +38,7 @@ use crate::terminal::table::{self, Cell, Layout, Table};
     hardline prompts github review '{\"number\": \"12\"}'\n  \
     hardline prompts greet '{\"name\": \"Ada\"}' -- hardline demo-server"
 )]
-pub(crate) struct Args {
+pub(crate) struct PromptsArgs {
     /// Name of the server in the configuration; leave it out with --url and --
     server: Option<String>,
 
@@ -99,7 +99,7 @@ struct Message {
 #[derive(Debug)]
 struct Listed(Vec<Box<RawValue>>);
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &PromptsArgs) -> Result<ExitCode> {
     // With --url or --, the first word is not a server but the prompt.
     let words = [&args.server, &args.prompt, &args.arguments];
     let words: Vec<String> = words.into_iter().flatten().cloned().collect();
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
-fn show(args: &Args, got: &Got, result: &RawResult) -> Result<ExitCode> {
+fn show(args: &PromptsArgs, got: &Got, result: &RawResult) -> Result<ExitCode> {
     let mut folder = Folder::new(args.save.as_deref(), "prompt");
     let is_written = write(args.show.color, |out, is_colored| {
         if args.show.format == Format::Json {

@@ -41,7 +41,7 @@ use crate::terminal::table::{self, Cell, Layout, Table};
     hardline resources docs file:///manual.pdf --output manual.pdf\n  \
     hardline resources demo://greeting -- hardline demo-server"
 )]
-pub(crate) struct Args {
+pub(crate) struct ResourcesArgs {
     /// Name of the server in the configuration; leave it out with --url and --
     server: Option<String>,
 
@@ -109,7 +109,7 @@ struct Content {
     blob: Option<String>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &ResourcesArgs) -> Result<ExitCode> {
     let words: Vec<String> = [&args.server, &args.uri].into_iter().flatten().cloned().collect();
     let (which, rest) = args.target.choose(&words)?;
     let uri = match rest {
@@ -132,7 +132,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     })
 }
 
-async fn read(args: &Args, desk: &Desk, server: &Server, uri: &str) -> Result<ExitCode> {
+async fn read(args: &ResourcesArgs, desk: &Desk, server: &Server, uri: &str) -> Result<ExitCode> {
     let params = serde_json::json!({ "uri": uri }).to_string();
     let request = ("resources/read", params.as_str());
     match (listing::fetch::<Read>(desk, server, request, "resources").await, &args.output) {
@@ -142,7 +142,7 @@ async fn read(args: &Args, desk: &Desk, server: &Server, uri: &str) -> Result<Ex
     }
 }
 
-fn show(args: &Args, read: &Read, result: &RawResult) -> Result<ExitCode> {
+fn show(args: &ResourcesArgs, read: &Read, result: &RawResult) -> Result<ExitCode> {
     let mut folder = Folder::new(args.save.as_deref(), "resource");
     let is_written = write(args.show.color, |out, _| {
         if args.show.format == Format::Json {

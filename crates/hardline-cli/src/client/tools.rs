@@ -53,7 +53,7 @@ const MAX_SHADOWS: usize = 10;
     hardline tools --url https://example.com/mcp --header 'Authorization: Bearer $TOKEN'\n  \
     hardline tools --format json -- my-server | jq '.tools[].name'"
 )]
-pub(crate) struct Args {
+pub(crate) struct ToolsArgs {
     /// Name of the server in the configuration; leave it out with --url and --
     server: Option<String>,
 
@@ -74,7 +74,7 @@ const MANY: Layout = Layout::cut(&["SERVER", "TOOL", "ARGUMENTS", "DESCRIPTION"]
 /// JSON of a tool, as the server wrote it.
 type Json = Arc<str>;
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &ToolsArgs) -> Result<ExitCode> {
     // With --url or --, the first word is not a server but the tool.
     let words: Vec<String> = [&args.server, &args.tool].into_iter().flatten().cloned().collect();
     let (which, rest) = args.target.choose(&words)?;
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 async fn given(
-    args: &Args,
+    args: &ToolsArgs,
     desk: &Desk,
     server: &Server,
     wanted: Option<&str>,
@@ -107,7 +107,12 @@ async fn given(
     one(args, server, &tools, wanted)
 }
 
-async fn named(args: &Args, desk: &Desk, server: Server, wanted: Option<&str>) -> Result<ExitCode> {
+async fn named(
+    args: &ToolsArgs,
+    desk: &Desk,
+    server: Server,
+    wanted: Option<&str>,
+) -> Result<ExitCode> {
     let manager = start(desk, std::slice::from_ref(&server));
     let patience = args.target.patience(OPEN_TIME);
     desk.wait(|| server.connecting(), decided(&manager, &server, patience)).await;
@@ -130,7 +135,12 @@ async fn named(args: &Args, desk: &Desk, server: Server, wanted: Option<&str>) -
 }
 
 /// Lists the tools of one server, or shows one of them.
-fn one(args: &Args, server: &Server, tools: &[Json], wanted: Option<&str>) -> Result<ExitCode> {
+fn one(
+    args: &ToolsArgs,
+    server: &Server,
+    tools: &[Json],
+    wanted: Option<&str>,
+) -> Result<ExitCode> {
     let Some(wanted) = wanted else {
         let is_written = write(args.show.color, |out, is_colored| match args.show.format {
             Format::Json => writeln!(out, "{{{}}}", json(tools)),
@@ -159,7 +169,7 @@ fn one(args: &Args, server: &Server, tools: &[Json], wanted: Option<&str>) -> Re
     Ok(ExitCode::from(u8::from(!is_written)))
 }
 
-async fn everybody(args: &Args, desk: &Desk, servers: Vec<Server>) -> Result<ExitCode> {
+async fn everybody(args: &ToolsArgs, desk: &Desk, servers: Vec<Server>) -> Result<ExitCode> {
     let manager = start(desk, &servers);
     let patience = args.target.patience(PATIENCE);
     let waiting = || all::waiting_for(&unlisted(&manager));

@@ -32,13 +32,13 @@ use scene::ACTS;
     the demo could not be played.\n\n\
     More attacks, one by one: hardline demo-server --list-attacks"
 )]
-pub(crate) struct Args {
+pub(crate) struct DemoArgs {
     /// Use of colors; `auto`: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     color: Color,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &DemoArgs) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
     let mut page = Page::new(args.color.choice());

@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
+use hardline_wire::version::Version;
 use rmcp::ServiceExt;
 
 use hostile::attack;
@@ -24,28 +25,33 @@ use server::DemoServer;
 /// Value of `--hostile` for all attacks, each as a tool.
 const ALL: &str = "all";
 
+const EXIT_STATUS_AND_EXAMPLES: &str = "Exit status: 0 at the end of standard input, 2 if the session could not start.\n\n\
+    Examples:\n  \
+    echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}' | hardline demo-server\n  \
+    All requests but ping need an initialize first: docs/tools.md has a whole session.\n  \
+    In a client's configuration:\n    \
+    {\"mcpServers\": {\"demo\": {\"command\": \"hardline\", \"args\": [\"demo-server\"]}}}\n  \
+    hardline demo-server --hostile split-request";
+
 /// Run the built-in MCP server on standard input and output
 ///
 /// A small server to try clients with and to test against. Its tools: echo (returns the text),
 /// sleep (answers later), big (a text of any size), fail (a result that is an error), progress
 /// (notifications, then a result) and env (the environment of the server, secrets included: do not
 /// connect it to a model that you do not trust with them). It also has a resource, demo://greeting,
-/// and a prompt, greet. It speaks MCP 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and
-/// 2026-07-28, and ends when its standard input closes.
+/// and a prompt, greet. It speaks all versions of MCP that Hardline knows, and ends when its
+/// standard input closes.
 ///
 /// With --hostile, it attacks its client: every attack is a tool, and a call triggers it. The
 /// attacks do no real harm; --list-attacks describes them.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Exit status: 0 at the end of standard input, 2 if the session could not start.\n\n\
-    Examples:\n  \
-    echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}' | hardline demo-server\n  \
-    All requests but ping need an initialize first: docs/tools.md has a whole session.\n  \
-    In a client's configuration:\n    \
-    {\"mcpServers\": {\"demo\": {\"command\": \"hardline\", \"args\": [\"demo-server\"]}}}\n  \
-    hardline demo-server --hostile split-request"
+    after_help = format!(
+        "Protocol versions: {}.\n\n{EXIT_STATUS_AND_EXAMPLES}",
+        Version::ALL.map(Version::as_str).join(", ")
+    )
 )]
-pub(crate) struct Args {
+pub(crate) struct DemoServerArgs {
     /// Attack the client: every attack is a tool; with ATTACK, every call triggers that attack
     #[arg(long, value_name = "ATTACK", num_args = 0..=1, default_missing_value = ALL)]
     #[arg(value_parser = attack_names(), hide_possible_values = true)]
@@ -56,7 +62,7 @@ pub(crate) struct Args {
     list_attacks: bool,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &DemoServerArgs) -> Result<ExitCode> {
     if args.list_attacks {
         return hostile::list();
     }

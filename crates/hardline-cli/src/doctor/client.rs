@@ -15,7 +15,7 @@ use crate::install::document::{Document, Format};
 use crate::install::file::Original;
 use crate::install::program::{Program, is_absolute};
 use crate::install::select::{Selection, Target};
-use crate::install::server::{self, Kind, Launch};
+use crate::install::server::{self, EntryKind, EntryLaunch};
 #[cfg(unix)]
 use crate::wrap::Directories;
 
@@ -75,7 +75,7 @@ fn file(
         let mut place = path.clone();
         let mut is_fixable = false;
         let (kind, command) = match &server.kind {
-            Kind::Wrapped { launch, inner } => {
+            EntryKind::Wrapped { launch, inner } => {
                 // `--fix` repairs this: it makes the entry start this program.
                 let wrong = wrong_program(&launch.program.text, program);
                 is_fixable = wrong.is_some();
@@ -83,10 +83,10 @@ fn file(
                 problems.extend(wrapped_command(launch, *inner, &server.name, &path, commands));
                 ("wrapped", Some(launch.program.text.clone()))
             }
-            Kind::Plain(launch) => ("plain", Some(launch.program.text.clone())),
-            Kind::Remote => ("remote", None),
-            Kind::Builtin => ("builtin", None),
-            Kind::Odd(why) => {
+            EntryKind::Plain(launch) => ("plain", Some(launch.program.text.clone())),
+            EntryKind::Remote => ("remote", None),
+            EntryKind::Builtin => ("builtin", None),
+            EntryKind::Odd(why) => {
                 place = format!("{path}, line {}", server.line);
                 problems.push(("entry", Status::Fail, why.clone()));
                 ("odd", None)
@@ -116,7 +116,7 @@ fn file(
 /// Returns the problems with the arguments of a wrapped entry and with the server's own command,
 /// which begins at the argument `inner`.
 fn wrapped_command(
-    launch: &Launch,
+    launch: &EntryLaunch,
     inner: usize,
     name: &str,
     path: &str,
@@ -149,7 +149,7 @@ fn wrong_program(path: &str, program: &Program) -> Option<String> {
 
 /// Returns the problem with the `wrap` arguments of an entry.
 #[cfg(unix)]
-fn wrong_arguments(launch: &Launch) -> Option<(&'static str, Status, String)> {
+fn wrong_arguments(launch: &EntryLaunch) -> Option<(&'static str, Status, String)> {
     let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
     match crate::wrap::check(items.iter().map(|it| it.text.as_str())) {
         Err(why) => Some(("entry", Status::Fail, format!("it cannot start: {why:#}"))),

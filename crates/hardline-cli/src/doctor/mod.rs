@@ -37,7 +37,7 @@ use crate::terminal::{Color, complain};
     after_help = "Exit status: 0 no problems (warnings are possible); 1 problems; 2 wrong use.\n\n\
     Examples:\n  hardline doctor\n  hardline doctor --fix\n  hardline doctor --format json --client cursor"
 )]
-pub(crate) struct Args {
+pub(crate) struct DoctorArgs {
     /// Repair entries whose hardline program has moved or is another one: they will start this one
     #[arg(long)]
     fix: bool,
@@ -64,7 +64,7 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode> {
     let program = Program::find(None)?;
     let mut report = args.look(&program)?;
     let mut out = AutoStream::new(io::stdout().lock(), args.color.choice());
@@ -115,7 +115,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::from(u8::from(report.has_failures())))
 }
 
-impl Args {
+impl DoctorArgs {
     fn look(&self, program: &Program) -> Result<Report> {
         let mut report = Report::default();
         own::check(&mut report, program);

@@ -15,10 +15,12 @@ use anyhow::{Context, Result, anyhow};
 use bytesize::ByteSize;
 use clap::ValueEnum;
 use hardline_wire::excerpt::Excerpt;
-use hardline_wire::limits::{LimitError, Limits};
+use hardline_wire::limits::{DEFAULT_FRAME_BYTES, LimitError, Limits};
 use hardline_wire::line::{Line, LineFramer};
 
 use report::{Report, Reporter};
+
+use crate::size;
 
 /// Show the frames of a byte stream: the message on each line, or the error in it
 ///
@@ -33,7 +35,7 @@ use report::{Report, Reporter};
     Examples:\n  hardline frames session.log\n  my-server < requests | hardline frames --format json\n  \
     hardline frames --sample"
 )]
-pub(crate) struct Args {
+pub(crate) struct FramesArgs {
     /// File to read; standard input if it is `-` or left out
     file: Option<PathBuf>,
 
@@ -46,7 +48,7 @@ pub(crate) struct Args {
     format: Format,
 
     /// Longest frame, such as 500000, 64KiB or 16MiB; at most 1GiB
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", default_value_t = ByteSize::b(DEFAULT_FRAME_BYTES as u64), value_parser = size::read)]
     max_frame: ByteSize,
 
     /// Deepest nesting of arrays and objects; at most 65536
@@ -76,7 +78,7 @@ const CHUNK: usize = 64 << 10;
 /// Limit on a path that is shown, in bytes.
 const SHOWN_PATH: usize = 1000;
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &FramesArgs) -> Result<ExitCode> {
     let limits = args.limits()?;
     let (mut input, name) = args.input()?;
     let mut printer: Box<dyn Printer> = match args.format {
@@ -146,11 +148,7 @@ fn show(
     Ok(outcome)
 }
 
-fn parse_size(text: &str) -> Result<ByteSize, &'static str> {
-    text.parse().map_err(|_| "expected a size such as 500000, 64KiB or 16MiB")
-}
-
-impl Args {
+impl FramesArgs {
     fn limits(&self) -> Result<Limits> {
         let max_frame = usize::try_from(self.max_frame.as_u64()).unwrap_or(usize::MAX);
         let limits = Limits::default().with_max_frame_bytes(max_frame).map_err(|error| {

@@ -8,10 +8,10 @@ use anyhow::{Context, Result, bail};
 
 use super::backup::Backups;
 use super::document::{Document, Format};
-use super::edit::{self, Change};
+use super::edit::{self, EntryChange};
 use super::file::{Original, Replaced};
 use super::select::{Selection, Target};
-use super::server::{self, Kind, Server};
+use super::server::{self, EntryKind, Server};
 
 /// Limit on attempts for a file that another program keeps writing.
 const ATTEMPTS: usize = 5;
@@ -32,7 +32,7 @@ pub(crate) enum Action<'a> {
 
 /// Outcome for a file.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct FileOutcome {
     /// Contents before and after, if they differ.
     pub(crate) change: Option<(Document, Document)>,
     /// Servers that changed.
@@ -56,7 +56,7 @@ pub(crate) fn run(
     action: Action<'_>,
     backups: &Backups,
     is_dry: bool,
-) -> Result<Option<Outcome>> {
+) -> Result<Option<FileOutcome>> {
     for _ in 0..ATTEMPTS {
         // Read anew in every attempt, because the file may have changed.
         let Some(original) = Original::read(&target.path)? else { return Ok(None) };
@@ -116,7 +116,7 @@ impl<'a> Plan<'a> {
     ) -> Result<Self> {
         let document = Document::parse(&original.bytes, Format::of(&target.path, &original.bytes))?;
         let servers = server::find(&document, target.places)?;
-        let is_wrapped = |server: &&Server| matches!(server.kind, Kind::Wrapped { .. });
+        let is_wrapped = |server: &&Server| matches!(server.kind, EntryKind::Wrapped { .. });
         let wrapped: Vec<_> = servers.iter().filter(is_wrapped).collect();
         let chosen: Vec<_> = servers.iter().filter(|server| selection.has(server)).collect();
         let (added, mut by_hand) = recorded(backups, original, action, &wrapped);
@@ -130,7 +130,7 @@ impl<'a> Plan<'a> {
         };
         let is_ours = |server: &&&Server| !by_hand.contains(&server.path);
         let ours: Vec<_> = wrapped.iter().filter(is_ours).copied().collect();
-        let unwrap = Change::Unwrap { added: &added };
+        let unwrap = EntryChange::Unwrap { added: &added };
         // The backup is byte-exact; without one, the entries are unwrapped in the current text.
         let base = match backups.original(&original.path, &original.bytes) {
             Some(backup) => without(target, &document, backup, &undone, &unwrap)?,
@@ -140,7 +140,8 @@ impl<'a> Plan<'a> {
             matches!(action, Action::Uninstall) && ours.iter().all(|server| selection.has(server));
         let written = match action {
             Action::Install { program, options } => {
-                let text = edit::apply(&document, &chosen, &Change::Wrap { program, options })?;
+                let text =
+                    edit::apply(&document, &chosen, &EntryChange::Wrap { program, options })?;
                 document.with_text(&text)
             }
             // With a backup, the file is restored byte for byte.
@@ -150,7 +151,7 @@ impl<'a> Plan<'a> {
                 document.with_text(&edit::apply(&document, &leaving, &unwrap)?)
             }
             Action::Repoint { program } => {
-                let text = edit::apply(&document, &chosen, &Change::Repoint { program })?;
+                let text = edit::apply(&document, &chosen, &EntryChange::Repoint { program })?;
                 document.with_text(&text)
             }
         };
@@ -173,23 +174,27 @@ impl<'a> Plan<'a> {
         matches!(self.action, Action::Uninstall) && self.by_hand.contains(&server.path)
     }
 
-    fn outcome(&self) -> Result<Outcome> {
-        let mut outcome = Outcome::default();
+    fn outcome(&self) -> Result<FileOutcome> {
+        let mut outcome = FileOutcome::default();
         for server in self.servers.iter().filter(|server| self.selection.has(server)) {
             outcome.names.push(server.name.clone());
             let title = server.title();
             let is_install = matches!(self.action, Action::Install { .. });
             match &server.kind {
-                Kind::Plain(_) if is_install => outcome.changed.push(title),
-                Kind::Plain(_) => outcome.left.push((title, "not wrapped")),
-                Kind::Wrapped { .. } if is_install => outcome.left.push((title, "already wrapped")),
-                Kind::Wrapped { .. } if self.is_kept(server) => {
+                EntryKind::Plain(_) if is_install => outcome.changed.push(title),
+                EntryKind::Plain(_) => outcome.left.push((title, "not wrapped")),
+                EntryKind::Wrapped { .. } if is_install => {
+                    outcome.left.push((title, "already wrapped"));
+                }
+                EntryKind::Wrapped { .. } if self.is_kept(server) => {
                     outcome.left.push((title, "wrapped by hand before `install`"));
                 }
-                Kind::Wrapped { .. } => outcome.changed.push(title),
-                Kind::Remote => outcome.left.push((title, "remote, so nothing is started here")),
-                Kind::Builtin => outcome.left.push((title, "no command")),
-                Kind::Odd(why) => {
+                EntryKind::Wrapped { .. } => outcome.changed.push(title),
+                EntryKind::Remote => {
+                    outcome.left.push((title, "remote, so nothing is started here"));
+                }
+                EntryKind::Builtin => outcome.left.push((title, "no command")),
+                EntryKind::Odd(why) => {
                     outcome.odd.push(format!("line {}: server {title}: {why}", server.line));
                 }
             }
@@ -234,7 +239,7 @@ fn still_added(
     added.retain(|path| wrapped.iter().any(|server| server.path == *path));
     if let Action::Install { .. } = action {
         let has_no_args = |server: &&&Server| match &server.kind {
-            Kind::Plain(launch) => launch.args.is_none(),
+            EntryKind::Plain(launch) => launch.args.is_none(),
             _ => false,
         };
         added.extend(chosen.iter().filter(has_no_args).map(|server| server.path.clone()));
@@ -248,7 +253,7 @@ fn without(
     document: &Document,
     text: Vec<u8>,
     undone: &[Vec<String>],
-    unwrap: &Change<'_>,
+    unwrap: &EntryChange<'_>,
 ) -> Result<Vec<u8>> {
     if undone.is_empty() {
         return Ok(text);

@@ -1,7 +1,8 @@
 //! The known clients, and the files in which each stores its servers.
 //!
 //! All of this is data, so that tests can examine the paths of every platform on any platform. A
-//! new client is a new entry in [`CLIENTS`].
+//! new client is a new entry in [`CLIENTS`], a row of `dialects!` in `hardline_client::config`, and
+//! rows in docs/configs.md.
 
 use std::env;
 use std::fs;

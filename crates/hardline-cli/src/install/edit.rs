@@ -14,12 +14,12 @@ use std::ops::Range;
 use anyhow::{Context, Result, anyhow, bail};
 
 use super::document::{Document, Format, Node, Value};
-use super::server::{Args, Kind, Launch, Server};
+use super::server::{ArgumentList, EntryKind, EntryLaunch, Server};
 use super::{json, toml};
 
 /// Change to the entries of servers.
 #[derive(Clone, Debug)]
-pub(crate) enum Change<'a> {
+pub(crate) enum EntryChange<'a> {
     /// Put `program` before the server, with these options of `wrap`.
     Wrap { program: &'a str, options: &'a [String] },
     /// Remove `wrap`. `added` are the servers that had no list of arguments.
@@ -38,7 +38,7 @@ pub(crate) enum Change<'a> {
 pub(crate) fn apply(
     document: &Document,
     servers: &[&Server],
-    change: &Change<'_>,
+    change: &EntryChange<'_>,
 ) -> Result<String> {
     let mut edits = Vec::new();
     let mut expected = document.root.clone();
@@ -71,15 +71,15 @@ struct Step {
 type Edit = (Range<usize>, String);
 
 impl Step {
-    fn new(document: &Document, server: &Server, change: &Change<'_>) -> Option<Self> {
+    fn new(document: &Document, server: &Server, change: &EntryChange<'_>) -> Option<Self> {
         match (change, &server.kind) {
-            (Change::Wrap { program, options }, Kind::Plain(launch)) => {
+            (EntryChange::Wrap { program, options }, EntryKind::Plain(launch)) => {
                 Some(Self::wrap(document, launch, &server.name, program, options))
             }
-            (Change::Unwrap { added }, Kind::Wrapped { launch, inner }) => {
+            (EntryChange::Unwrap { added }, EntryKind::Wrapped { launch, inner }) => {
                 Self::unwrap(document, launch, *inner, added.contains(&server.path))
             }
-            (Change::Repoint { program }, Kind::Wrapped { launch, .. }) => {
+            (EntryChange::Repoint { program }, EntryKind::Wrapped { launch, .. }) => {
                 let edit = (launch.program.range.clone(), quote(document.format, program));
                 let args = launch.args.as_ref().map(texts);
                 Some(Self { edits: vec![edit], command: ((*program).to_owned(), args) })
@@ -90,7 +90,7 @@ impl Step {
 
     fn wrap(
         document: &Document,
-        launch: &Launch,
+        launch: &EntryLaunch,
         name: &str,
         program: &str,
         options: &[String],
@@ -118,7 +118,7 @@ impl Step {
                 let at = launch.program.range.end;
                 (at..at, format!("{}[{written}]", before_added(document, launch)))
             }
-            Some(Args { range, items, .. }) => match items.first() {
+            Some(ArgumentList { range, items, .. }) => match items.first() {
                 None => (range.start + 1..range.start + 1, written),
                 Some(first) => {
                     let at = first.range.start;
@@ -133,7 +133,12 @@ impl Step {
         Self { edits, command: (program.to_owned(), Some(ours)) }
     }
 
-    fn unwrap(document: &Document, launch: &Launch, inner: usize, was_added: bool) -> Option<Self> {
+    fn unwrap(
+        document: &Document,
+        launch: &EntryLaunch,
+        inner: usize,
+        was_added: bool,
+    ) -> Option<Self> {
         let args = launch.args.as_ref()?;
         let (first, program) = (args.items.first()?, args.items.get(inner)?);
         let mut edits = Vec::new();
@@ -156,7 +161,7 @@ impl Step {
 
 /// Returns the text between a program and a list of arguments that is added after it. It imitates
 /// the layout before the program.
-fn before_added(document: &Document, launch: &Launch) -> String {
+fn before_added(document: &Document, launch: &EntryLaunch) -> String {
     let key = launch.key.start;
     match document.format {
         Format::Json => {
@@ -188,7 +193,7 @@ fn line_start(document: &Document, at: usize) -> Option<usize> {
 }
 
 /// Returns true if the text is written without spaces.
-fn is_dense(document: &Document, launch: &Launch) -> bool {
+fn is_dense(document: &Document, launch: &EntryLaunch) -> bool {
     let between = launch.key.end..launch.program.range.start;
     matches!(document.slice(&between), ":" | "=")
 }
@@ -200,7 +205,7 @@ fn quote(format: Format, text: &str) -> String {
     }
 }
 
-fn texts(args: &Args) -> Vec<String> {
+fn texts(args: &ArgumentList) -> Vec<String> {
     args.items.iter().map(|item| item.text.clone()).collect()
 }
 

@@ -45,10 +45,9 @@ use crate::terminal::{Color, complain};
 
 /// Put a guard in front of the servers of your MCP clients
 ///
-/// Finds the configuration files of Claude Desktop, Claude Code, Cursor, VS Code, Windsurf, Zed,
-/// Gemini CLI, Codex, Cline, Roo Code and LM Studio. Changes every server that is started by a
-/// command, so that `hardline wrap` starts it. Remote servers (url) stay as they are, and so do
-/// formatting, comments and everything else in the files.
+/// Finds the configuration files of the clients that --client lists. Changes every server that is
+/// started by a command, so that `hardline wrap` starts it. Remote servers (url) stay as they are,
+/// and so do formatting, comments and everything else in the files.
 ///
 /// Prints the changes as a diff, with the values in env masked. The original is stored in the state
 /// directory, and `hardline uninstall` restores it byte for byte. Project files change only with
@@ -67,7 +66,7 @@ use crate::terminal::{Color, complain};
     hardline install --project --command hardline\n  \
     hardline install --config ~/.config/other-client/mcp.json"
 )]
-pub(crate) struct Args {
+pub(crate) struct InstallArgs {
     #[command(flatten)]
     selection: Selection,
 
@@ -92,7 +91,7 @@ pub(crate) struct Args {
     color: Color,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &InstallArgs) -> Result<ExitCode> {
     if cfg!(not(unix)) {
         bail!("hardline wrap does not support this platform yet, so servers would not start");
     }
@@ -118,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     run::all(&args.selection, action, args.dry_run, args.color, &words)
 }
 
-impl Args {
+impl InstallArgs {
     /// Returns our directories as options, so that the `env` of an entry cannot redirect policy or
     /// pins.
     fn places(&self) -> Result<Vec<String>> {

@@ -7,7 +7,7 @@ use anstream::AutoStream;
 use anyhow::Result;
 use hardline_wire::excerpt::Excerpt;
 
-use super::apply::{self, Action, Outcome};
+use super::apply::{self, Action, FileOutcome};
 use super::backup::Backups;
 use super::select::{Selection, Target};
 use super::show;
@@ -89,7 +89,7 @@ pub(crate) fn all(
 }
 
 impl Tally {
-    fn add(&mut self, outcome: Outcome) {
+    fn add(&mut self, outcome: FileOutcome) {
         self.changed += outcome.changed.len();
         self.odd += outcome.odd.len();
         self.names.extend(outcome.names);
@@ -100,7 +100,7 @@ impl Tally {
 pub(crate) fn print(
     out: &mut dyn Write,
     target: &Target,
-    outcome: &Outcome,
+    outcome: &FileOutcome,
     done: &str,
 ) -> Result<()> {
     let path = target.path.display();

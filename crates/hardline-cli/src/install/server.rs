@@ -38,16 +38,16 @@ pub(crate) struct Server {
     start: usize,
     /// Line of the entry, for messages.
     pub(crate) line: usize,
-    pub(crate) kind: Kind,
+    pub(crate) kind: EntryKind,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     /// Started by a command.
-    Plain(Launch),
+    Plain(EntryLaunch),
     /// Already started by Hardline; `inner` is the index of the server's own command in the
     /// arguments.
-    Wrapped { launch: Launch, inner: usize },
+    Wrapped { launch: EntryLaunch, inner: usize },
     /// Remote: the client starts nothing.
     Remote,
     /// Neither a command nor an address: built into the client.
@@ -58,12 +58,12 @@ pub(crate) enum Kind {
 
 /// Command of a server and its position in the text.
 #[derive(Clone, Debug)]
-pub(crate) struct Launch {
+pub(crate) struct EntryLaunch {
     pub(crate) program: Literal,
     /// Range of the key before the program.
     pub(crate) key: Range<usize>,
     /// Arguments, if the entry has a list of them.
-    pub(crate) args: Option<Args>,
+    pub(crate) args: Option<ArgumentList>,
     /// True if the object is written between `{` and `}`, as an inline table.
     pub(crate) is_inline: bool,
     /// Variables in its `env` that redirect our directories.
@@ -78,7 +78,7 @@ pub(crate) struct Launch {
 const PLACES: [&str; 4] = ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "USERPROFILE"];
 
 #[derive(Clone, Debug)]
-pub(crate) struct Args {
+pub(crate) struct ArgumentList {
     pub(crate) range: Range<usize>,
     pub(crate) items: Vec<Literal>,
 }
@@ -150,10 +150,10 @@ fn descend(
             let mut path = path.clone();
             path.push(key.clone());
             let (start, line) = (node.range.start, document.line(node));
-            let kind = match kind(document, node).unwrap_or_else(Kind::Odd) {
+            let kind = match kind(document, node).unwrap_or_else(EntryKind::Odd) {
                 // The name becomes an argument of `wrap`, and no argument can contain NUL.
-                Kind::Plain(_) if key.contains('\0') => {
-                    Kind::Odd("its name contains a NUL character".to_owned())
+                EntryKind::Plain(_) if key.contains('\0') => {
+                    EntryKind::Odd("its name contains a NUL character".to_owned())
                 }
                 kind => kind,
             };
@@ -175,7 +175,7 @@ fn descend(
 }
 
 /// Returns the kind of an entry, or the problem with it.
-fn kind(document: &Document, entry: &Node) -> Result<Kind, String> {
+fn kind(document: &Document, entry: &Node) -> Result<EntryKind, String> {
     if entry.members().is_none() {
         return Err("it is not an object".into());
     }
@@ -186,7 +186,7 @@ fn kind(document: &Document, entry: &Node) -> Result<Kind, String> {
         entry.member(key).and_then(|it| it.node.as_str()).is_some_and(|it| !it.is_empty())
     });
     let Some(command) = entry.member("command") else {
-        return Ok(if is_remote { Kind::Remote } else { Kind::Builtin });
+        return Ok(if is_remote { EntryKind::Remote } else { EntryKind::Builtin });
     };
     // Clients disagree on which of the two counts.
     if is_remote {
@@ -205,8 +205,8 @@ fn kind(document: &Document, entry: &Node) -> Result<Kind, String> {
         _ => launch(document, entry, command, "command", "args")?,
     };
     Ok(match inner(&launch)? {
-        Some(inner) => Kind::Wrapped { launch, inner },
-        None => Kind::Plain(launch),
+        Some(inner) => EntryKind::Wrapped { launch, inner },
+        None => EntryKind::Plain(launch),
     })
 }
 
@@ -216,7 +216,7 @@ fn launch(
     program: &Member,
     program_name: &str,
     args_name: &str,
-) -> Result<Launch, String> {
+) -> Result<EntryLaunch, String> {
     let text = program.node.as_str().ok_or_else(|| format!("{program_name} is not a string"))?;
     if text.trim().is_empty() {
         return Err(format!("{program_name} is empty"));
@@ -234,10 +234,10 @@ fn launch(
             let items: Option<Vec<_>> = items.collect();
             let items =
                 items.ok_or_else(|| format!("{args_name} has an item that is not a string"))?;
-            Some(Args { range: member.node.range.clone(), items })
+            Some(ArgumentList { range: member.node.range.clone(), items })
         }
     };
-    Ok(Launch {
+    Ok(EntryLaunch {
         program: Literal { range: program.node.range.clone(), text: text.to_owned() },
         key: program.key_range.clone(),
         args,
@@ -253,7 +253,7 @@ fn has_variable(holder: &Node, name: &str) -> bool {
 }
 
 /// Returns the index of the server's own command in the arguments, if Hardline starts it.
-fn inner(launch: &Launch) -> Result<Option<usize>, String> {
+fn inner(launch: &EntryLaunch) -> Result<Option<usize>, String> {
     let items = launch.args.as_ref().map_or(&[][..], |args| &args.items);
     let mut inner = 0;
     let mut program = &launch.program.text;

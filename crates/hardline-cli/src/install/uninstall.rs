@@ -27,7 +27,7 @@ use crate::terminal::Color;
     hardline uninstall --client cursor\n  \
     hardline uninstall --config ./mcp.json --server git"
 )]
-pub(crate) struct Args {
+pub(crate) struct UninstallArgs {
     #[command(flatten)]
     selection: Selection,
 
@@ -40,7 +40,7 @@ pub(crate) struct Args {
     color: Color,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &UninstallArgs) -> Result<ExitCode> {
     let words = Words {
         done: "removed from",
         end: [

@@ -15,7 +15,7 @@ use super::{Choice, PATIENCE, shown};
 /// start that was refused. Tools that are no longer listed lose their pin. Running sessions use the
 /// new pins at once.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct PinApproveArgs {
     #[command(flatten)]
     choice: Choice,
 
@@ -24,7 +24,7 @@ pub(super) struct Args {
     instructions: bool,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &PinApproveArgs) -> Result<ExitCode> {
     let Choice { server, tools, pins } = &args.choice;
     let files = pins.files()?;
     let read = files.read()?;

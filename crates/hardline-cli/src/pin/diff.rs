@@ -15,12 +15,12 @@ use crate::json;
 ///
 /// Compares what each server listed last, and the executable it was to start with, with the pins.
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct PinDiffArgs {
     #[command(flatten)]
     query: Query,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &PinDiffArgs) -> Result<ExitCode> {
     let (pins, servers) = args.query.read()?;
     let servers: Vec<String> =
         servers.into_iter().filter(|server| has_any(&pins, server)).collect();

@@ -11,12 +11,12 @@ use super::{Choice, PATIENCE, shown};
 
 /// Remove the pins of a server; its next session pins anew
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct PinForgetArgs {
     #[command(flatten)]
     choice: Choice,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &PinForgetArgs) -> Result<ExitCode> {
     let Choice { server, tools, pins } = &args.choice;
     let files = pins.files()?;
     let read = files.read()?;

@@ -15,12 +15,12 @@ const DIGITS: usize = 12;
 
 /// List pinned servers and tools
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(super) struct PinListArgs {
     #[command(flatten)]
     query: Query,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &PinListArgs) -> Result<ExitCode> {
     let (pins, servers) = args.query.read()?;
     let mut output = io::stdout().lock();
     match args.query.format {

@@ -41,7 +41,7 @@ const NAME_BYTES: usize = 80;
     hardline pin approve github --instructions\n  \
     hardline pin forget github --lock ./hardline.lock"
 )]
-pub(crate) struct Args {
+pub(crate) struct PinArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -49,10 +49,10 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 enum Command {
     #[command(visible_alias = "show")]
-    List(list::Args),
-    Diff(diff::Args),
-    Approve(approve::Args),
-    Forget(forget::Args),
+    List(list::PinListArgs),
+    Diff(diff::PinDiffArgs),
+    Approve(approve::PinApproveArgs),
+    Forget(forget::PinForgetArgs),
 }
 
 /// Location of the pins.
@@ -113,7 +113,7 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &PinArgs) -> Result<ExitCode> {
     match &args.command {
         Command::List(args) => list::run(args),
         Command::Diff(args) => diff::run(args),

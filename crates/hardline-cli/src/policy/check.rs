@@ -15,12 +15,12 @@ use crate::terminal::harmless;
     after_help = "Exit status: 0 if the policy is valid; 2 if it is not, or cannot be read.\n\n\
     Examples:\n  hardline policy check\n  hardline policy check team-policy.toml"
 )]
-pub(super) struct Args {
+pub(super) struct PolicyCheckArgs {
     /// Policy file; default: policy.toml in the configuration directory
     file: Option<PathBuf>,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &PolicyCheckArgs) -> Result<ExitCode> {
     let path = args.file.clone().or_else(default_file);
     let path = path.context("HOME is not set, so there is no default policy: name a file")?;
     // An explicit file that is missing gets the more precise read error.

@@ -75,18 +75,18 @@ impl PolicyArgs {
 /// A policy selects the action for each kind of finding: for all servers, for one server, for one
 /// tool. docs/policy.md describes the file.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct PolicyCommandArgs {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    Check(check::Args),
-    Show(show::Args),
+    Check(check::PolicyCheckArgs),
+    Show(show::PolicyShowArgs),
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &PolicyCommandArgs) -> Result<ExitCode> {
     match &args.command {
         Command::Check(args) => check::run(args),
         Command::Show(args) => show::run(args),

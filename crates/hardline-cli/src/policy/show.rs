@@ -24,7 +24,7 @@ use crate::terminal::table::{Cell, Layout, Table, width};
 #[command(after_help = "Exit status: 0; 2 if the policy cannot be read.\n\n\
     Examples:\n  hardline policy show\n  hardline policy show --server docs --tool read_page\n  \
     hardline policy show --profile strict --rule content.hidden")]
-pub(super) struct Args {
+pub(super) struct PolicyShowArgs {
     #[command(flatten)]
     policy: PolicyArgs,
 
@@ -58,7 +58,7 @@ enum Format {
     Json,
 }
 
-pub(super) fn run(args: &Args) -> Result<ExitCode> {
+pub(super) fn run(args: &PolicyShowArgs) -> Result<ExitCode> {
     let policy = args.policy.read()?;
     let explanations = args.explanations(&policy);
     let mut out = io::stdout().lock();
@@ -98,7 +98,7 @@ pub(super) fn run(args: &Args) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl Args {
+impl PolicyShowArgs {
     fn explanations(&self, policy: &Policy) -> Vec<Explanation> {
         let (server, tool) = (self.server.as_deref(), self.tool.as_deref());
         let is_asked = |rule: &&Rule| self.rules.is_empty() || self.rules.contains(rule);

@@ -59,7 +59,7 @@ const MAX_FRAME_BYTES: usize = 256 << 20;
     hardline replay --list session.jsonl                  the sessions in the file\n  \
     hardline replay --ignore '$..timestamp' session.jsonl -- my-server"
 )]
-pub(crate) struct Args {
+pub(crate) struct ReplayArgs {
     /// Recording that `hardline wrap --record` wrote
     file: PathBuf,
 
@@ -110,7 +110,7 @@ enum Format {
     Json,
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {
     let limits = Limits::default().with_max_frame_bytes(MAX_FRAME_BYTES)?;
     let sessions = file::sessions(&args.file, &limits)?;
     if args.list {
@@ -172,7 +172,7 @@ fn add_notes(report: &mut Report, lost: Lost) {
     note(lost.left_out, "missing in the recording: the disk was too slow for them");
 }
 
-impl Args {
+impl ReplayArgs {
     fn server(&self) -> Result<Command> {
         let (program, rest) = self.command.split_first().context("no command was given")?;
         let mut command = Command::new(program, Environment::Inherit).args(rest);

@@ -54,7 +54,7 @@ pub(crate) use print::color;
     Examples:\n  hardline scan page.html README.md\n  curl -s example.com/page | hardline scan\n  \
     hardline scan --as transcript --format json session.ndjson\n  hardline scan --explain content.frame"
 )]
-pub(crate) struct Args {
+pub(crate) struct ScanArgs {
     /// Files to read; standard input if it is `-` or left out
     files: Vec<PathBuf>,
 
@@ -116,7 +116,7 @@ enum Stop {
     Output(io::Error),
 }
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &ScanArgs) -> Result<ExitCode> {
     if let Some(name) = &args.explain {
         return explain_rule(name);
     }
@@ -233,7 +233,7 @@ fn explain_rule(name: &str) -> Result<ExitCode> {
     }
 }
 
-impl Args {
+impl ScanArgs {
     /// Returns the files to read.
     fn files(&self) -> Result<Vec<PathBuf>> {
         if self.files.is_empty() {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 use clap::{Args as _, FromArgMatches as _};
 
-use super::Args;
+use super::WrapArgs;
 
 /// State and configuration of a `wrap` command, as its arguments name them.
 pub(crate) struct Directories {
@@ -20,14 +20,14 @@ pub(crate) struct Directories {
 ///
 /// The check is partial: relative paths and variables have a meaning only for the client.
 pub(crate) fn check<'a>(arguments: impl Iterator<Item = &'a str>) -> Result<Directories> {
-    let command = Args::augment_args(clap::Command::new("wrap"));
+    let command = WrapArgs::augment_args(clap::Command::new("wrap"));
     // The first line of a clap error has the reason; the rest is usage.
     let first = |error: clap::Error| {
         let text = error.render().to_string();
         anyhow!("{}", text.lines().next().unwrap_or_default().trim_start_matches("error: "))
     };
     let matches = command.try_get_matches_from(arguments).map_err(first)?;
-    let args = Args::from_arg_matches(&matches).map_err(first)?;
+    let args = WrapArgs::from_arg_matches(&matches).map_err(first)?;
     let given = args.policy.named().or(args.config_dir.as_deref());
     // Only the client knows its working directory and the values of its variables.
     let is_certain = given.is_some_and(Path::is_absolute);

@@ -27,7 +27,7 @@ use hardline_proxy::launch::LaunchId;
 use hardline_proxy::pins::{PinFile, PinStore};
 use hardline_proxy::record::Recorder;
 use hardline_proxy::relay::{Restart, Settings};
-use hardline_proxy::wrap::{Outcome, WrapError};
+use hardline_proxy::wrap::{SessionOutcome, WrapError};
 use hardline_transport::process::{
     adopt_orphans, deny_foreign_access, end_descendants, flush_stderr,
 };
@@ -35,6 +35,7 @@ use tokio::time::Instant;
 
 use crate::duration;
 use crate::policy::PolicyArgs;
+use crate::size;
 pub(crate) use check::{Directories, check};
 use observer::WrapObserver;
 use report::{Level, Report};
@@ -60,7 +61,7 @@ use start::ServerStart;
     In a client's configuration:\n    \
     {\"mcpServers\": {\"git\": {\"command\": \"hardline\", \"args\": [\"wrap\", \"--\", \"uvx\", \"mcp-server-git\"]}}}"
 )]
-pub(crate) struct Args {
+pub(crate) struct WrapArgs {
     #[command(flatten)]
     policy: PolicyArgs,
 
@@ -69,7 +70,7 @@ pub(crate) struct Args {
     name: Option<String>,
 
     /// Largest message, such as 16MiB; larger ones get an error as their answer
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", value_parser = size::read)]
     max_frame: Option<ByteSize>,
 
     /// Burst of notifications that the server may send, and the time in which that many are allowed
@@ -111,16 +112,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Start", value_parser = read_variable)]
     env: Vec<String>,
 
-    /// AuditWriter database, or off; default: audit.db in the state directory
-    #[arg(long, value_name = "PATH|off", help_heading = "AuditWriter and recording")]
+    /// Audit database, or off; default: audit.db in the state directory
+    #[arg(long, value_name = "PATH|off", help_heading = "Audit and recording")]
     audit: Option<PathBuf>,
 
     /// Also store the text of messages in the audit database, with secrets redacted
-    #[arg(long, help_heading = "AuditWriter and recording")]
+    #[arg(long, help_heading = "Audit and recording")]
     audit_bodies: bool,
 
     /// Record every line of the session in a file, with secrets redacted, for scan and replay
-    #[arg(long, value_name = "FILE", help_heading = "AuditWriter and recording")]
+    #[arg(long, value_name = "FILE", help_heading = "Audit and recording")]
     record: Option<PathBuf>,
 
     /// Directory of the audit database, the pins and the hashes of executables; default: the state
@@ -156,7 +157,7 @@ pub(crate) struct Args {
 /// Time that the last processes of the server get to end after the session, before they are killed.
 const LAST_PROCESSES: Duration = Duration::from_secs(1);
 
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &WrapArgs) -> Result<ExitCode> {
     let name = args.name.clone().unwrap_or_else(|| name::of(&args.command));
     let (policy, warning) = args.policy(&name)?;
     let launch = policy.settings(Some(&name)).launch();
@@ -194,8 +195,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let outcome = runtime.block_on(session(args, &name, &policy, settings, &server, &observer));
     end_descendants(LAST_PROCESSES);
     let outcome_text = match &outcome {
-        Ok(Some(Outcome::Server(code))) => format!("the server ended with {code}"),
-        Ok(Some(Outcome::Signal(number))) => format!("ended by signal {number}"),
+        Ok(Some(SessionOutcome::Server(code))) => format!("the server ended with {code}"),
+        Ok(Some(SessionOutcome::Signal(number))) => format!("ended by signal {number}"),
         Ok(Some(_)) => "closed".to_owned(),
         Ok(None) => "not started: the policy forbids it".to_owned(),
         Err(error) => format!("not started: {error}"),
@@ -208,8 +209,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     // A blocking thread may still hash the executable; do not wait for it.
     runtime.shutdown_background();
     match outcome {
-        Ok(Some(Outcome::Server(code))) => Ok(ExitCode::from(code.to_le_bytes()[0])),
-        Ok(Some(Outcome::Signal(number))) => Ok(ExitCode::from((128 + number).to_le_bytes()[0])),
+        Ok(Some(SessionOutcome::Server(code))) => Ok(ExitCode::from(code.to_le_bytes()[0])),
+        Ok(Some(SessionOutcome::Signal(number))) => {
+            Ok(ExitCode::from((128 + number).to_le_bytes()[0]))
+        }
         Ok(_) => Ok(ExitCode::from(1)),
         Err(error @ WrapError::Spawn(_)) => Ok(unstartable(&error)),
         Err(error) => Err(error.into()),
@@ -221,7 +224,7 @@ fn unstartable(error: &WrapError) -> ExitCode {
     ExitCode::from(127)
 }
 
-impl Args {
+impl WrapArgs {
     fn policy(&self, server: &str) -> Result<(Policy, Option<String>)> {
         let mut switches = Switches::default();
         if let Some(size) = self.max_frame {

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use hardline_guard::policy::Policy;
 
-use super::Args;
+use super::WrapArgs;
 use crate::{directory, policy};
 
-impl Args {
+impl WrapArgs {
     /// Returns the directory of the audit database, the pins and the records of executables.
     pub(super) fn state(&self) -> Option<PathBuf> {
         self.state_dir.clone().or_else(directory::state)

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hardline_guard::policy::Policy;
 use hardline_proxy::launch::known;
 use hardline_proxy::relay::Settings;
-use hardline_proxy::wrap::{Outcome, WrapError};
+use hardline_proxy::wrap::{SessionOutcome, WrapError};
 use hardline_transport::process::write_stderr;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
@@ -16,20 +16,20 @@ use tokio::time::{Instant, timeout};
 use super::observer::{SharedObserver, WrapObserver};
 use super::start::{Identity, ServerStart};
 use super::starter::{StartChecks, Starter};
-use super::{Args, report};
+use super::{WrapArgs, report};
 
 /// Time that a finished session waits for the comparison of its executable.
 const LAST_LOOK: Duration = Duration::from_secs(2);
 
 /// Runs the session. Returns `None` if the policy forbids the server's start.
 pub(super) async fn session(
-    args: &Args,
+    args: &WrapArgs,
     name: &str,
     policy: &Policy,
     settings: Settings,
     server: &ServerStart,
     observer: &RefCell<WrapObserver>,
-) -> Result<Option<Outcome>, WrapError> {
+) -> Result<Option<SessionOutcome>, WrapError> {
     let begun = Instant::now();
     let compares = !args.no_pins && !args.danger_no_guard;
     let file = args.state().filter(|_| compares).map(|state| state.join(known::FILE_NAME));

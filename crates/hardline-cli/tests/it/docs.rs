@@ -23,6 +23,24 @@ fn each_test_that_the_page_on_threats_names_exists() {
     assert!(count > 50, "only {count} tests were found on the page");
 }
 
+#[test]
+fn each_file_that_the_architecture_sends_a_change_to_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let (_, rest) = page.split_once("## Where a change goes").unwrap();
+    let table = rest.split("\n## ").next().unwrap();
+    let mut count = 0;
+    for name in table.split('`').skip(1).step_by(2) {
+        if name.contains('/') {
+            // `NAME` stands for the name of a rule.
+            let path = root.join(name.replace("NAME", "content.frame"));
+            assert!(path.is_file(), "{name} does not exist");
+            count += 1;
+        }
+    }
+    assert!(count > 15, "only {count} files were found in the table");
+}
+
 /// The README starts with `cargo run --release -- demo`, which fails if there is more than one
 /// program to choose.
 #[test]

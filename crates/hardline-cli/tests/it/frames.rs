@@ -171,6 +171,8 @@ fn says_what_is_wrong_with_its_use() {
         (&["frames", "--max-frame", "0"], "--max-frame must be between 1 B and 1.0 GiB, not 0 B"),
         (&["frames", "--max-frame", "2GiB"], "--max-frame must be between"),
         (&["frames", "--max-frame", "much"], "expected a size such as"),
+        (&["wrap", "--max-frame", "much", "--", "true"], "expected a size such as"),
+        (&["audit", "prune", "--max-size", "much"], "expected a size such as"),
         (&["frames", "--max-depth", "0"], "--max-depth must be between 1 and 65536, not 0"),
         (&["frames", "--format", "xml"], "--format"),
         (&["frames", "--sample", "file"], "--sample"),

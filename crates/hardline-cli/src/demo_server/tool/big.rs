@@ -7,9 +7,8 @@ use serde::Deserialize;
 
 use super::{Route, harmless};
 
-/// Limit on the text: 15 MiB, so that the answer fits into a frame of 16 MiB. More is refused.
-const MAX_BYTES: usize = 15 << 20;
-const _: () = assert!(MAX_BYTES + (1 << 20) <= DEFAULT_FRAME_BYTES);
+/// Limit on the text. Leaves room in a frame for the rest of the answer. More is refused.
+const MAX_BYTES: usize = DEFAULT_FRAME_BYTES - (1 << 20);
 
 /// Repeated to fill the text. Has no character that JSON escapes, so that sizes are exact.
 const PATTERN: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-.";
@@ -17,13 +16,14 @@ const PATTERN: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTU
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Arguments {
-    /// Length of the text in bytes; at most 15 MiB
+    /// Length of the text in bytes
     #[schemars(range(max = MAX_BYTES))]
     bytes: usize,
 }
 
 pub(super) fn route() -> Route {
-    let description = "Returns a text of exactly the requested number of bytes, at most 15728640";
+    let description =
+        format!("Returns a text of exactly the requested number of bytes, at most {MAX_BYTES}");
     Route::new(harmless::<Arguments>("big", "Big answer", description), big)
 }
 

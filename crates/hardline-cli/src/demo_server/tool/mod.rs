@@ -9,6 +9,7 @@ mod fail;
 mod progress;
 mod sleep;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rmcp::handler::server::router::tool::ToolRouter;
@@ -35,7 +36,7 @@ pub(super) fn all() -> ToolRouter<DemoServer> {
 fn harmless<A: JsonSchema + 'static>(
     name: &'static str,
     title: &str,
-    description: &'static str,
+    description: impl Into<Cow<'static, str>>,
 ) -> Tool {
     let annotations = ToolAnnotations::with_title(title)
         .read_only(true)

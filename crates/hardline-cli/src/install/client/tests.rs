@@ -124,3 +124,24 @@ fn a_star_is_any_directory() {
     assert_eq!(found, expected);
     assert_eq!(expand(&folder.path().join("none/*/mcp.json")), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn the_page_in_docs_lists_every_client_and_file() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/configs.md");
+    let page = fs::read_to_string(path).unwrap();
+    let (_, dialects) = page.split_once("### Dialects").unwrap();
+    for client in CLIENTS {
+        let Client { id, name, .. } = client;
+        let is_row = |line: &str| line.starts_with(&format!("| {name}")) && line.contains(id);
+        assert!(page.lines().any(is_row), "{name} has no row");
+        let first_cell = |line: &str| line.split('|').nth(1).unwrap_or_default().contains(name);
+        assert!(dialects.lines().any(first_cell), "{name} has no dialect");
+        for (_, file, _) in client.files {
+            let name = Path::new(file).file_name().unwrap().to_str().unwrap();
+            assert!(page.contains(name), "{file}");
+        }
+        for (file, _) in client.project_files {
+            assert!(page.contains(&format!("`{file}`")), "{file}");
+        }
+    }
+}

@@ -103,21 +103,21 @@ fn round(format: Format, text: &str, seed: u64) {
     let wrapped = wrap(format, text);
     assert_ne!(wrapped, text, "seed {seed}");
     assert_eq!(wrap(format, &wrapped), wrapped, "seed {seed}: twice is once");
-    let moved = change(format, &wrapped, &Change::Repoint { program: "/opt/hardline" });
+    let moved = change(format, &wrapped, &EntryChange::Repoint { program: "/opt/hardline" });
     assert_eq!(moved, wrapped.replace(PROGRAM, "/opt/hardline"), "seed {seed}");
     assert_eq!(unwrap(format, &moved, &added(format, text)), text, "seed {seed}");
 }
 
 fn wrap(format: Format, text: &str) -> String {
-    change(format, text, &Change::Wrap { program: PROGRAM, options: &[] })
+    change(format, text, &EntryChange::Wrap { program: PROGRAM, options: &[] })
 }
 
 fn unwrap(format: Format, text: &str, added: &[Vec<String>]) -> String {
-    change(format, text, &Change::Unwrap { added })
+    change(format, text, &EntryChange::Unwrap { added })
 }
 
 #[track_caller]
-fn change(format: Format, text: &str, change: &Change<'_>) -> String {
+fn change(format: Format, text: &str, change: &EntryChange<'_>) -> String {
     let document =
         Document::parse(text.as_bytes(), format).unwrap_or_else(|it| panic!("{it}\n{text}"));
     let servers = find(&document, ALL_PLACES).unwrap();
@@ -129,7 +129,7 @@ fn added(format: Format, text: &str) -> Vec<Vec<String>> {
     let document = Document::parse(text.as_bytes(), format).unwrap();
     let servers = find(&document, ALL_PLACES).unwrap().into_iter();
     let bare = servers.filter(|server| match &server.kind {
-        Kind::Plain(launch) => launch.args.is_none(),
+        EntryKind::Plain(launch) => launch.args.is_none(),
         _ => false,
     });
     bare.map(|server| server.path).collect()

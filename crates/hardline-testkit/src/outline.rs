@@ -42,9 +42,11 @@ impl Piece {
         // Tool results may use any key names; the `name` of a resource is a text for people.
         let is_free = self.path.iter().any(|it| it == "structuredContent");
         let is_title = last == "name" && matches!(outer, "resources" | "resourceTemplates");
-        let is_exact = |it: &String| matches!(&**it, "_meta" | "const" | "default" | "enum");
-        self.is_key
-            || !is_free && (self.path.iter().any(is_exact) || !is_title && NAMES.contains(&last))
+        let is_schema = |it: &String| it.ends_with("putSchema") || it == "requestedSchema";
+        let mut in_schema = self.path.iter().skip_while(|it| !is_schema(it));
+        let is_choice = in_schema.any(|it| matches!(&**it, "const" | "default" | "enum"));
+        let is_exact = is_choice || self.path.iter().any(|it| it == "_meta");
+        self.is_key || !is_free && (is_exact || !is_title && NAMES.contains(&last))
     }
 
     /// Returns true if people or models certainly read the string, so that it may be edited.

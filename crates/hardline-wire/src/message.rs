@@ -191,6 +191,9 @@ fn is_twin(key: &str) -> bool {
     NAMES.into_iter().any(folds)
 }
 
+/// Largest error code that all readers take for the same number. Some refuse others.
+const MAX_CODE: u64 = (1 << 53) - 1;
+
 fn read_error<'a>(error: Value<'a>, id: Option<Id<'a>>) -> Option<ErrorResponse<'a>> {
     let (mut code, mut message, mut data) = (None, None, None);
     for (key, value) in error.members() {
@@ -201,7 +204,8 @@ fn read_error<'a>(error: Value<'a>, id: Option<Id<'a>>) -> Option<ErrorResponse<
             _ => {}
         }
     }
-    Some(ErrorResponse { id, code: code?.as_i64()?, message: message?.as_str()?, data })
+    let code = code?.as_i64().filter(|code| code.unsigned_abs() <= MAX_CODE)?;
+    Some(ErrorResponse { id, code, message: message?.as_str()?, data })
 }
 
 fn fault(reason: MessageReason, offset: usize) -> MessageError {
@@ -227,7 +231,7 @@ pub enum MessageReason {
     #[error("a message must be an object")]
     NotAnObject,
     /// A key equals one of the envelope's, or of the error's in it, if case is ignored.
-    #[error("a key differs from one of the envelope's in case alone")]
+    #[error("a key differs from an envelope key only in case")]
     AmbiguousKey,
     /// There is no member `jsonrpc`.
     #[error("no member \"jsonrpc\"")]

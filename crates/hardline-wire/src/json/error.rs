@@ -83,6 +83,9 @@ pub enum Reason {
     /// A number breaks JSON's grammar: a leading zero, a missing digit.
     #[error("invalid number")]
     InvalidNumber,
+    /// A number has more digits than [`MAX_NUMBER_BYTES`](super::MAX_NUMBER_BYTES).
+    #[error("a number with too many digits: some readers refuse the message")]
+    LongNumber,
     /// A word other than `true`, `false` and `null`.
     #[error("invalid literal")]
     InvalidLiteral,

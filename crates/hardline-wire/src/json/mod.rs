@@ -34,6 +34,7 @@ mod value;
 pub use check::{Checked, Checker};
 pub use envelope::Envelope;
 pub use error::{JsonError, Reason};
+pub use number::MAX_NUMBER_BYTES;
 pub use step::{Step, Steps};
 pub use string::{ends_in_string, escaped_bytes};
 pub use surrogate::lone_surrogates;

@@ -2,8 +2,13 @@
 
 use super::{JsonError, Reason};
 
+/// Limit on the bytes of a number. Python refuses integers of more than 4300 digits, and with them the
+/// whole message.
+pub const MAX_NUMBER_BYTES: usize = 4096;
+
 /// Returns the position after the number that starts at `pos` with a digit or a minus sign.
 pub(super) fn skip_number(bytes: &[u8], mut pos: usize) -> Result<usize, JsonError> {
+    let start = pos;
     if bytes.get(pos) == Some(&b'-') {
         pos += 1;
     }
@@ -25,6 +30,9 @@ pub(super) fn skip_number(bytes: &[u8], mut pos: usize) -> Result<usize, JsonErr
             pos += 1;
         }
         pos = skip_digits(bytes, pos)?;
+    }
+    if pos - start > MAX_NUMBER_BYTES {
+        return Err(JsonError::new(Reason::LongNumber, start));
     }
     Ok(pos)
 }

@@ -1,6 +1,8 @@
 //! The strict check: each fault with its reason and its byte.
 
-use hardline_wire::json::{Checker, Kind, Reason, Step, ends_in_string, lone_surrogates};
+use hardline_wire::json::{
+    Checker, Kind, MAX_NUMBER_BYTES, Reason, Step, ends_in_string, lone_surrogates,
+};
 use hardline_wire::limits::Limits;
 
 fn check(text: &[u8]) -> Result<Kind, (Reason, usize)> {
@@ -101,6 +103,10 @@ fn refuses_what_the_grammar_does_not_have() {
     for (text, offset) in [("01", 1), ("-01", 2), ("1.x", 2), ("1.e3", 2), ("1ex", 2), ("-x", 1)] {
         refuses(text, Reason::InvalidNumber, offset);
     }
+    let long = "1".repeat(MAX_NUMBER_BYTES);
+    assert!(Checker::new(&Limits::default()).check(long.as_bytes()).is_ok());
+    refuses(&format!("[{long}1]"), Reason::LongNumber, 1);
+    refuses(&format!("[0.{long}]"), Reason::LongNumber, 1);
     refuses("0x10", Reason::TrailingData, 1);
     refuses("1 2", Reason::TrailingData, 2);
     refuses("{}{}", Reason::TrailingData, 2);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use hardline_guard::Direction;
 use hardline_guard::policy::{Policy, Profile};
 use hardline_proxy::Notice;
-use hardline_proxy::relay::{After, DriverAction, Ended, Outgoing, Relay, Settings, Sink};
+use hardline_proxy::relay::{After, DriverAction, Ended, Outgoing, Relay, RelaySettings, Sink};
 use hardline_wire::line::{Line, LineFramer};
 
 use crate::oracle::{Failure, Fault, Judge};
@@ -100,7 +100,7 @@ impl World {
             }
         };
         let hold_back = policy.settings(Some("files")).hold_back();
-        let relay = Relay::new(Settings::new("files", policy));
+        let relay = Relay::new(RelaySettings::new("files", policy));
         Self {
             framer: LineFramer::new(relay.limits()),
             relay,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use hardline_wire::encode::push_json_string;
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::json::{Checker, Value};
+use hardline_wire::splice::splice;
 
 use super::sink::Sink;
 use crate::content::{JsonPath, Reader, Unescaped, for_each_string};
@@ -14,7 +15,7 @@ use crate::frame::finding_at;
 use crate::policy::Actions;
 use crate::rule::{Action, Rule, Trait};
 use crate::sanitize;
-use crate::scan::{Hit, Scanner, is_invisible, is_plain};
+use crate::scan::{Hit, Residue, Scanner, is_invisible, is_plain};
 use crate::undo::{self, Undo};
 
 /// Limit on the bytes of a match that a finding shows.
@@ -144,7 +145,7 @@ impl Judge {
         let names = subject.names;
         let mut edited = subject.text.to_vec();
         for _ in 0..MAX_ROUNDS {
-            edited = splice(&edited, edits);
+            edited = apply(&edited, edits);
             // An edit makes the message longer, so it may exceed the limit now.
             let Ok(checked) = self.checker.check(&edited) else { return ContentVerdict::Blocked };
             // Judging again shows whether an edit has made something else of the text.
@@ -216,7 +217,7 @@ impl Judge {
                 replacement: escaped(original.map(String::from).as_deref().unwrap_or_default()),
             }));
         }
-        let edited = (!edits.is_empty()).then(|| splice(subject.text, edits))?;
+        let edited = (!edits.is_empty()).then(|| apply(subject.text, edits))?;
         // Restored text is longer, and may break the limits of a frame.
         self.checker.check(&edited).is_ok().then_some(edited)
     }
@@ -246,11 +247,15 @@ impl Judge {
                 return;
             }
             // One odd string must not make all others expensive.
+            let reader = place.reader(is_key);
             if is_plain(string.text().as_bytes(), 0) {
+                // A text without a stray character says something too, beside texts with one.
+                if !is_key && reader == Reader::Person {
+                    sink.hidden.add(Residue::default(), string.text().len());
+                }
                 return;
             }
             let Some(text) = Unescaped::read(string, buffer) else { return };
-            let reader = place.reader(is_key);
             let hits = scan(scanner, text.content(), reader, sink);
             if hits.is_empty() {
                 return;
@@ -359,7 +364,7 @@ pub(super) fn finding(
 /// Returns the finding for the first string that was not scanned.
 fn too_much(string: Value<'_>, base: usize, direction: Direction, place: &JsonPath<'_>) -> Finding {
     let text = string.text().as_bytes();
-    let detail = "the message has more text than is looked at in one";
+    let detail = "the message has more text than `max_content_bytes` allows";
     Finding {
         path: Some(place.to_string()),
         offset: base + string.offset(),
@@ -377,17 +382,7 @@ fn escaped(text: &str) -> Vec<u8> {
 }
 
 /// Applies edits that do not overlap.
-pub(super) fn splice(line: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
+pub(super) fn apply(line: &[u8], mut edits: Vec<Edit>) -> Vec<u8> {
     edits.sort_by_key(|edit| edit.range.start);
-    let longer: usize = edits.iter().map(|edit| edit.replacement.len()).sum();
-    let mut result = Vec::with_capacity(line.len() + longer);
-    let mut done = 0;
-    for edit in edits {
-        let Some(between) = line.get(done..edit.range.start) else { continue };
-        result.extend_from_slice(between);
-        result.extend_from_slice(&edit.replacement);
-        done = edit.range.end;
-    }
-    result.extend_from_slice(line.get(done..).unwrap_or_default());
-    result
+    splice(line, edits.into_iter().map(|edit| (edit.range, edit.replacement)))
 }

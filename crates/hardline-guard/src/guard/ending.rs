@@ -44,15 +44,17 @@ impl Endings {
     }
 }
 
-/// Returns the end of a message by which the messages of one template are recognized. Log messages end
-/// with a string as errors do, so that is none.
+/// Returns the end of a message by which the messages of one template are recognized.
+///
+/// An end of nothing but braces recognizes none: requests, errors, log messages and openings of honest
+/// servers share it.
 pub(super) fn ending(text: &[u8]) -> Option<Vec<u8>> {
-    end_of_value(text, MIN_CLOSED).filter(|it| it != b"}}")
+    end_of_value(text, MIN_CLOSED).filter(|it| it.iter().any(|byte| matches!(byte, b'"' | b']')))
 }
 
 /// Returns the end of a text from its last string on that is a value and has `min_closed` brackets
 /// closed behind it: without white space and the id, with numbers and words as `0`.
-pub(super) fn end_of_value(text: &[u8], min_closed: i32) -> Option<Vec<u8>> {
+fn end_of_value(text: &[u8], min_closed: i32) -> Option<Vec<u8>> {
     let text = text.trim_ascii_end();
     let end = text.get(text.len().saturating_sub(MAX_BYTES)..)?;
     let is_start = |quote: &usize| {
@@ -128,6 +130,8 @@ mod tests {
         check(r#"{"result":{"content":[{"text":"a"}]},"id":"r\"7"}"#, Some(r#"}]},"id":}"#));
         check(r#"{"result":{"body":"a","next":null}}"#, Some(r#","next":0}}"#));
         check(r#"{"error":{"code":1,"message":"a"}}"#, None);
+        check(r#"{"result":{"serverInfo":{"name":"s","version":"1"}}}"#, None);
+        check(r#"{"result":{"names":["a","b"]}}"#, Some("]}}"));
         check(r#"{"result":{"a":1}}"#, None);
         check(r#"{"jsonrpc":"2.0","id":3}"#, None);
         check("", None);

@@ -18,7 +18,7 @@ use hardline_wire::json::{Checker, ends_in_string};
 use hardline_wire::limits::Limits;
 use memchr::{memchr2, memchr2_iter, memrchr_iter};
 
-use super::ending::{Endings, end_of_value, ending};
+use super::ending::{Endings, ending};
 use crate::frame::brackets;
 
 /// Least quiet time before a request of the server is released, where the policy holds anything back.
@@ -131,6 +131,7 @@ impl Holdback {
 
     /// Records a message that does not wait.
     pub(super) fn note_message(&mut self, is_answer: bool, text: &[u8], now: Duration) {
+        // A held message is still undecided, so an answer that passes it must not clear this.
         self.has_followed = self.is_holding() || self.last.is_some() && !is_answer;
         (self.last, self.is_on_lines) = (Some(now), false);
         self.closing = Closing::of(text);
@@ -143,6 +144,7 @@ impl Holdback {
 
     /// Records a torn line. For a moment answers wait as well: content may have written them.
     pub(super) fn note_torn(&mut self, now: Duration) {
+        // A torn line has no end, so no later line can be compared with it.
         self.note_message(true, b"", now);
         self.torn = Some(now);
     }
@@ -170,21 +172,16 @@ impl Holdback {
         self.endings.has_end_of(text)
     }
 
-    /// Records the end of a log line in JSON. Any other line has none.
-    pub(super) fn note_log_line(&mut self, text: &[u8], now: Duration) {
-        self.last_end = end_of_value(text, 1).map(|end| (end, now));
-    }
-
-    /// Records the end of a message that the server sends on its own.
+    /// Records the end of a log line in JSON, or of a notification. Any other line has none.
     pub(super) fn note_own(&mut self, text: &[u8], now: Duration) {
         self.last_end = ending(text).map(|end| (end, now));
     }
 
-    /// Returns true if a message ends like the line right before it, which was no answer: content may have
-    /// ended that line and begun the message.
+    /// Returns true if a request ends like the line right before it, a log line or a notification: content
+    /// may have ended that line and begun the request.
     pub(super) fn ends_like_last_line(&self, text: &[u8], now: Duration) -> bool {
         let last = self.last_end.as_ref().filter(|(_, at)| now <= *at + AFTER_MESSAGE);
-        let is_alike = |end: &[u8]| end_of_value(text, 1).is_some_and(|it| it == end);
+        let is_alike = |end: &[u8]| ending(text).is_some_and(|it| it == end);
         !self.quiet.is_zero() && last.is_some_and(|(end, _)| is_alike(end))
     }
 
@@ -203,7 +200,8 @@ impl Holdback {
     /// Returns true if a message of the server may be the rest of the last one, with a start that content
     /// has written: it ends with the same brackets.
     pub(super) fn may_end_message(&self, text: &[u8], now: Duration) -> bool {
-        self.is_due(now) && self.closing.ends(text)
+        // Honest requests end with a row of braces, as many other messages do.
+        self.is_due(now) && self.closing.has_array() && self.closing.ends(text)
     }
 
     /// Returns true if messages wait.
@@ -232,7 +230,8 @@ impl Holdback {
         is_held
     }
 
-    /// Returns true if such an answer waits. A log line right after it shows that both are printed text.
+    /// Returns true if a pretty-printed answer is held. A log line right after it shows that both are
+    /// printed text.
     pub(super) fn has_pretty(&self) -> bool {
         self.has_pretty
     }
@@ -241,6 +240,7 @@ impl Holdback {
     pub(super) fn hear_bytes(&mut self, unfinished: &[u8], now: Duration) {
         // The line may be long, so it is read only while messages wait.
         self.is_mid_rest = self.is_holding() && may_become_rest(unfinished);
+        // A request does the most harm, so it also waits for a line that looks harmless so far.
         self.is_mid_line = self.has_request() && !unfinished.trim_ascii().is_empty();
         self.heard = now;
     }
@@ -262,6 +262,7 @@ impl Holdback {
 
     /// Returns the time at which messages are released, if some wait.
     pub(super) fn release_at(&self) -> Option<Duration> {
+        // A server may pause inside the rest, so the usual quiet time proves nothing here.
         if self.is_mid_rest() {
             return Some(self.heard + MAX_MID_REST);
         }
@@ -317,6 +318,7 @@ impl Holdback {
     /// content may have written the start of a log line for the rest to end.
     pub(super) fn ends_message(&self, text: &[u8], limits: &Limits, now: Duration) -> bool {
         let is_recent = self.last.is_some_and(|at| now <= at + MAX_REST_WAIT);
+        // The rest of a pretty-printed message may be one bracket on a line of its own.
         let least = if self.is_on_lines { 1 } else { MIN_CLOSING };
         let is_likely = || self.is_holding() && (self.closing.ends(text) || ends_string(text));
         is_recent && (is_rest(text, limits) || is_closing(text, least) || is_likely())
@@ -352,6 +354,7 @@ fn may_become_rest(unfinished: &[u8]) -> bool {
     let end = unfinished.get(start..).unwrap_or_default();
     let count = |bytes: [u8; 2]| end.iter().filter(|byte| bytes.contains(byte)).count();
     let has_quote = end.iter().any(|byte| matches!(byte, b'"' | b'\''));
+    // The rest ends a string with its quote, and closes brackets that its line did not open.
     begins_inside || has_quote && count([b'}', b']']) > count([b'{', b'['])
 }
 
@@ -364,6 +367,7 @@ fn is_rest(text: &[u8], limits: &Limits) -> bool {
     if !matches!(end.last(), Some(b'}' | b']')) {
         return false;
     }
+    // A log line that shows a value ends in brackets too, but it has opened them itself.
     closes_message(end) && !ends_with_json(text, limits) || is_python_rest(end)
 }
 
@@ -385,6 +389,7 @@ fn closes_message(end: &[u8]) -> bool {
         let behind = end.get(quote + 1..).unwrap_or_default();
         brackets(behind, true).is_some_and(|depth| depth <= -MIN_CLOSED)
     };
+    // The content may have quotes too, so the one that ends it is unknown.
     memrchr_iter(b'"', end).take(MAX_QUOTES).any(closes)
 }
 
@@ -409,6 +414,7 @@ fn ends_string(text: &[u8]) -> bool {
 
 /// Returns true if a line ends with a whole JSON value, as a log line does.
 fn ends_with_json(text: &[u8], limits: &Limits) -> bool {
+    // Counting brackets is far cheaper than a parse, and rules out most lines.
     if brackets(text, false) != Some(0) {
         return false;
     }
@@ -437,10 +443,16 @@ impl Closing {
         closing
     }
 
+    /// Returns true if an array ends here.
+    fn has_array(self) -> bool {
+        self.bytes.iter().take(self.length).any(|byte| *byte == b']')
+    }
+
     /// Returns true if a text ends with these bytes, and if few other texts do.
     fn ends(self, text: &[u8]) -> bool {
         let other = Self::of(text);
         let same = self.bytes.iter().zip(&other.bytes).take_while(|(one, two)| one == two);
+        // Many log lines end with two brackets, so two prove nothing.
         self.length > MIN_CLOSING && same.count() >= self.length
     }
 }

@@ -20,7 +20,7 @@ use crate::frame::FrameVerdict;
 use crate::join::Taken;
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
-use crate::session::{Outcome, Reply, SessionVerdict};
+use crate::session::{Reply, SessionDecision, SessionVerdict};
 
 /// Decision about a message after all checks.
 #[derive(Debug)]
@@ -69,6 +69,7 @@ impl Guard {
         if was_holding && self.hand_to_joiner(line, &mut work) {
             return work.finish();
         }
+        let is_torn = is_from_server && self.joiner.take_torn_line();
         let judged = self.frames.of(direction).judge(line);
         let is_refused = matches!(judged.verdict, FrameVerdict::Refused(_));
         if is_refused && is_from_server && !was_holding && self.hand_to_joiner(line, &mut work) {
@@ -97,6 +98,8 @@ impl Guard {
                             frames.refuse_for(text, line.ending(), Rule::FrameBom, reason);
                         self.give_up(direction, text, refused, &mut work);
                     }
+                    // An answer as well: its line began right behind the head of a torn message.
+                    _ if is_torn => self.drop_held(text, &mut work),
                     _ if is_from_server && self.holds_back(&frame, text, &mut work) => {}
                     Frame::Message(message, value) => {
                         let subject = Subject { value, text, base: 0, names: 1 };
@@ -182,6 +185,12 @@ impl Guard {
         {
             return MessageVerdict::Stopped;
         }
+        if direction == Direction::ServerToClient
+            && let Some(trimmed) = self.trim_answer(message, &subject, work)
+        {
+            self.take_text(direction, trimmed, work);
+            return MessageVerdict::Stopped;
+        }
         let actions = self.policy.actions(self.server.as_deref(), None);
         let decide = |rule| actions.action(rule, direction);
         let mut outcome = self.session.handle(direction, message, work.now, &decide);
@@ -230,7 +239,7 @@ impl Guard {
         &mut self,
         direction: Direction,
         message: &Message<'_>,
-        outcome: &Outcome,
+        outcome: &SessionDecision,
         subject: Subject<'_>,
         work: &mut Work<'_>,
     ) -> MessageVerdict {
@@ -280,7 +289,7 @@ impl Guard {
         &mut self,
         direction: Direction,
         message: &Message<'_>,
-        outcome: &Outcome,
+        outcome: &SessionDecision,
         rule: Rule,
         work: &mut Work<'_>,
     ) {
@@ -310,7 +319,7 @@ impl Guard {
     pub(super) fn note_session(
         &mut self,
         direction: Direction,
-        outcome: &mut Outcome,
+        outcome: &mut SessionDecision,
         subject: Subject<'_>,
         work: &mut Work<'_>,
     ) {
@@ -324,7 +333,7 @@ impl Guard {
             locate(&mut finding, subject.value, subject.base);
             let rule = finding.rule;
             let mut action = actions.action_at(rule, finding.severity, direction);
-            if passes {
+            if passes || outcome.is_flood && rule != Rule::SessionBurst {
                 action = action.min(Action::Log);
             } else if action == Action::Close {
                 work.close(rule);
@@ -345,7 +354,12 @@ impl Guard {
     }
 
     /// Tells the joiner that a request of the client is settled.
-    fn settle_joiner(&mut self, direction: Direction, message: &Message<'_>, outcome: &Outcome) {
+    fn settle_joiner(
+        &mut self,
+        direction: Direction,
+        message: &Message<'_>,
+        outcome: &SessionDecision,
+    ) {
         match (direction, message) {
             (Direction::ServerToClient, Message::Response(_) | Message::Error(_)) => {
                 if outcome.asked.is_some()
@@ -366,7 +380,7 @@ impl Guard {
     }
 }
 
-impl Outcome {
+impl SessionDecision {
     /// Returns true if the session found an answer that belongs to no pending request.
     fn is_misplaced_answer(&self) -> bool {
         self.findings.iter().any(|finding| {

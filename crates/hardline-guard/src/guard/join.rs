@@ -24,6 +24,7 @@ impl Guard {
     /// before.
     pub fn poll_timeout(&self) -> Option<Duration> {
         let joiner = self.joiner.poll_timeout();
+        // Nothing is released while lines are held, so this deadline would wake the caller in vain.
         let release = self.holdback.release_at().filter(|_| !self.joiner.is_holding());
         [self.session.poll_timeout(), joiner, release].into_iter().flatten().min()
     }
@@ -40,7 +41,7 @@ impl Guard {
     /// Reports that bytes of the server arrived. `unfinished` is the incomplete line at the end of
     /// them, from its start.
     pub fn handle_bytes(&mut self, unfinished: &[u8], now: Duration) {
-        self.joiner.handle_bytes(now);
+        self.joiner.handle_bytes(unfinished, now);
         self.holdback.hear_bytes(unfinished, now);
     }
 

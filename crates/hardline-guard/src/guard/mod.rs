@@ -20,6 +20,7 @@ mod holdback;
 mod inspect;
 mod inspection;
 mod join;
+mod misshapen;
 mod opening;
 mod refuse;
 mod release;

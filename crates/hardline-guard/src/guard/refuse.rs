@@ -14,7 +14,7 @@ use super::{Guard, is_fit};
 use crate::finding::{Direction, Finding};
 use crate::frame::{FrameVerdict, Refused, cut_junk};
 use crate::rule::{Action, Rule};
-use crate::session::Reply;
+use crate::session::{Doubt, Reply};
 
 impl Guard {
     /// Handles a line that is no valid message.
@@ -67,6 +67,13 @@ impl Guard {
                 self.drop_all_held(work);
             }
             self.read_behind_junk(text.unwrap_or_default(), &mut refused);
+        }
+        if is_from_server && text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_none()) {
+            // A log line in JSON may have an id and a result too. If it was meant as the answer, the
+            // request fails a little later.
+            for id in refused.responses.drain(..) {
+                self.session.doubt(&id, Doubt::Damaged, work.now);
+            }
         }
         if is_from_server {
             self.note_broken_line(text, &mut refused, work);

@@ -11,22 +11,17 @@ use std::time::Duration;
 
 use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
-use hardline_wire::json::Kind;
 use hardline_wire::message::Message;
 use hardline_wire::recover::Ending;
 
 use super::Guard;
-use super::content::Subject;
 use super::ending::ends_closed;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::{FrameVerdict, finding_at, has_outcome};
-use crate::join::{Pending, starts_with_member};
+use crate::join::Pending;
 use crate::rule::{Action, Rule};
 use crate::session::{Doubt, Reply};
-
-/// Members that JSON-RPC defines for messages.
-const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
 
 impl Guard {
     /// Returns true if a message of the server may be part of a torn message.
@@ -86,6 +81,7 @@ impl Guard {
                 self.holdback.note_other(work.now);
                 return false;
             }
+            // The suspicion check drops it, so it need not wait.
             (false, false) if self.joiner.is_suspicious() => false,
             (false, false) if self.is_decoy(frame, text, work.now) => {
                 self.end_message(text, work);
@@ -97,7 +93,8 @@ impl Guard {
             }
         };
         if !is_answer {
-            self.holdback.note_own(text, work.now);
+            // Two requests of one kind end alike, and honest servers send both.
+            self.holdback.note_own(if has_request { b"" } else { text }, work.now);
         }
         if is_due && self.holdback.push(text, has_request, work.now) {
             return true;
@@ -216,63 +213,6 @@ impl Guard {
         true
     }
 
-    /// Drops a message that no client takes, or that the server did not mean as a message. Returns
-    /// false for any other message.
-    ///
-    /// Official clients take no message with members that JSON-RPC does not define, and no result
-    /// but an object. A log line in JSON gets the members of a message where its template does not
-    /// escape content.
-    pub(super) fn drop_misshapen(
-        &mut self,
-        message: &Message<'_>,
-        subject: &Subject<'_>,
-        work: &mut Work<'_>,
-    ) -> bool {
-        let detail = match message {
-            Message::Response(answer) if answer.result.kind() != Kind::Object => {
-                "the result is not an object"
-            }
-            _ if is_answer(message) => {
-                if starts_with_member(subject.text) {
-                    return false;
-                }
-                "an answer that begins with a member which JSON-RPC does not define"
-            }
-            _ => {
-                let is_known = |key: &str| ENVELOPE.contains(&key);
-                if subject.value.members().all(|(key, _)| is_known(&key)) {
-                    return false;
-                }
-                "a message of the server with a member that JSON-RPC does not define"
-            }
-        };
-        let (rule, direction) = (Rule::FrameNotJsonrpc, Direction::ServerToClient);
-        let finding = finding_at(rule, direction, subject.text, 0, subject.text.len(), detail);
-        let action = self.policy.decide(&finding, self.server.as_deref(), None);
-        if action == Action::Close {
-            work.close(rule);
-        }
-        work.sink.add(rule, action, || finding);
-        if action < Action::Sanitize {
-            return false;
-        }
-        match message {
-            Message::Response(answer) if answer.result.kind() != Kind::Object => {
-                let id = answer.id.clone().into_owned();
-                let reply = Reply::new(id, rule, "no usable answer: the result is not an object");
-                if !self.fail_towards(direction, reply, work) {
-                    self.session.doubt_all(work.now);
-                }
-            }
-            // A proper answer may follow.
-            _ if is_answer(message) => self.doubt_answers(subject.text, true, 0, work.now),
-            // An error without an id may have been meant for any request.
-            Message::Error(_) => self.session.doubt_all(work.now),
-            _ => self.refuse_planted(message, work),
-        }
-        true
-    }
-
     /// Returns the ids that a frame of the server answers.
     pub(super) fn answered_ids(&mut self, frame: &[u8]) -> Vec<Id<'static>> {
         match self.frames.from_server.judge_text(frame, Ending::Whole).verdict {
@@ -291,7 +231,7 @@ impl Guard {
     /// Checks if a line that is no message is the rest of the last message. Then content has ended that
     /// message, and may have written those since. A line that was too long to keep may be anything.
     pub(super) fn look_for_rest(&mut self, text: Option<&[u8]>, work: &mut Work<'_>) {
-        self.holdback.note_log_line(text.unwrap_or_default(), work.now);
+        self.holdback.note_own(text.unwrap_or_default(), work.now);
         let ends_message = match text {
             // As far as the server goes on with a value, its lines end nothing but that. Content may have
             // begun the value, though.

@@ -50,6 +50,7 @@ impl Joiner {
             // The line that ended this message may belong to the other one.
             self.suspect(hold.last());
         }
+        // A printed document may show any id, so its request gets time for the real answer.
         if !hold.is_printed {
             self.fail_head(hold, delivered.as_ref(), pending);
         }
@@ -116,6 +117,7 @@ impl Joiner {
 
     /// Ends a hold without a message. Every request that a held line was about gets an error.
     pub(super) fn run_out(&mut self, hold: &Hold, now: Duration, pending: &impl Pending) {
+        // Brackets name no request, so any pending one may have lost its answer here.
         if hold.head.is_bare {
             self.report_noise(hold);
             self.push(JoinEvent::Lost);
@@ -129,6 +131,7 @@ impl Joiner {
         self.fail_head(hold, None, pending);
         // The id may come after the content.
         self.fail_answers_in(hold.raw(), pending);
+        // A torn answer whose id was not found may have been for any pending request.
         let is_unnamed = self.failed.len() == failed_before && !hold.head.has_method;
         let has_more = self.has_more_answers(hold, pending) || hold.witness.has_unnamed;
         // Any of the lines after the head may be a part of another answer, and so may text on its
@@ -144,6 +147,7 @@ impl Joiner {
         }
         self.watch_answers_in(hold, now, None, pending);
         if !self.is_observing {
+            self.is_line_torn = self.is_mid_line;
             self.suspicion = Some(Suspicion::after_hold(now, hold.after_head()));
         }
     }
@@ -207,7 +211,7 @@ impl Joiner {
     }
 
     pub(super) fn report_noise(&mut self, hold: &Hold) {
-        let (rule, detail) = (Rule::FrameNoise, "no message: kept off the protocol");
+        let (rule, detail) = (Rule::FrameNoise, "not a message: removed from the protocol stream");
         let length = hold.raw().len();
         let finding = finding_at(rule, Direction::ServerToClient, hold.raw(), 0, length, detail);
         self.push(JoinEvent::Found { finding, start: hold.offset });
@@ -220,6 +224,7 @@ impl Joiner {
             self.report_noise(hold);
             return;
         }
+        // Without a line behind it, nothing shows that a newline tore the head.
         let rule = if hold.followers == 0 { Rule::FrameNotJson } else { Rule::FrameSplit };
         let detail = match witness.total() {
             0 => format!("{what} ({} lines after its first)", hold.followers),

@@ -73,6 +73,7 @@ impl Head {
         }
         let mut before: Vec<_> =
             recover(text, Ending::Cut, limits).take(limits.max_in_flight()).collect();
+        // Logs are full of ids, so one counts only beside a method or an outcome.
         let is_message = before.iter().any(|it| {
             let has_kind = it.has_method || it.is_response;
             !it.follows_junk && (it.has_jsonrpc || it.id.is_some() && has_kind)
@@ -80,6 +81,7 @@ impl Head {
         if !is_message && !is_torn_string && !starts_with_member(text) {
             return None;
         }
+        // Only the last message on a line can be the one that is torn.
         let open = before.pop().filter(|it| !it.follows_junk);
         let has_method = open.as_ref().is_some_and(|it| it.has_method);
         Some(Self {

@@ -150,6 +150,7 @@ impl Hold {
     /// consists of opening brackets too.
     pub(super) fn confirm(&mut self, is_bare: bool, now: Duration) {
         self.head.is_bare = is_bare;
+        // The brackets may have waited longer than a hold may last.
         if !is_bare {
             self.started = now;
         }
@@ -240,6 +241,7 @@ impl Hold {
     fn keep(&mut self, text: &[u8], end: LineEnd, has_bom: bool) {
         let mark = if has_bom { BOM.len() } else { 0 };
         let length = mark + text.len() + end_bytes(end).len();
+        // Before the first line `raw` is empty as well, and nothing has overflowed.
         let is_first = self.length == 0;
         if self.has_overflowed() && !is_first || self.max_bytes < self.raw.len() + text.len() {
             return self.overflow(length);
@@ -267,6 +269,7 @@ impl Hold {
         if tail.len() < 2 || memchr(b'"', tail).is_none() {
             return None;
         }
+        // Joining copies all lines, so a scan without a copy rules out most tails first.
         let mut probe = self.after_head;
         probe.read(tail);
         if !probe.is_complete() || self.tries_left == 0 {

@@ -137,6 +137,10 @@ pub struct Joiner {
     printed: Option<Box<Printed>>,
     /// Set if the last line is part of a printed value.
     is_printed_line: bool,
+    /// True if the server has begun a line and not ended it.
+    is_mid_line: bool,
+    /// Set if a hold ran out while the server was in the middle of a line.
+    is_line_torn: bool,
     watch: Watch,
     /// Time of the last line that began no message.
     last_noise: Option<Duration>,
@@ -159,6 +163,8 @@ impl Joiner {
             suspicion: None,
             printed: None,
             is_printed_line: false,
+            is_mid_line: false,
+            is_line_torn: false,
             watch: Watch::new(limits),
             last_noise: None,
             events: VecDeque::new(),
@@ -181,6 +187,7 @@ impl Joiner {
         if let Some(hold) = &mut self.hold {
             hold.forgive(now);
         }
+        // Checked before the line is added: a server that never stops must not extend a hold.
         if let Some(hold) = self.hold.take_if(|hold| hold.is_over(now)) {
             self.run_out(&hold, now, pending);
         }
@@ -188,8 +195,9 @@ impl Joiner {
         if is_held && !self.is_observing { Taken::Held } else { Taken::Pass }
     }
 
-    /// Reports that bytes arrived that do not end a line.
-    pub fn handle_bytes(&mut self, now: Duration) {
+    /// Reports that bytes arrived. `unfinished` is the incomplete line at the end of them.
+    pub fn handle_bytes(&mut self, unfinished: &[u8], now: Duration) {
+        self.is_mid_line = !unfinished.trim_ascii().is_empty();
         if let Some(hold) = &mut self.hold {
             hold.forgive(now);
             hold.hear(now);
@@ -225,6 +233,7 @@ impl Joiner {
     /// Returns the next event. Call it after each other call, until it returns `None`.
     pub fn poll_event(&mut self) -> Option<JoinEvent> {
         let event = self.events.pop_front();
+        // The caller settles each id that failed, so `pending` excludes them from here on.
         if self.events.is_empty() && !self.failed.is_empty() {
             self.failed = HashSet::new();
         }
@@ -272,6 +281,13 @@ impl Joiner {
         self.is_printed_line
     }
 
+    /// Returns true, once, if the line that has just ended began while lines were held, and the hold ran
+    /// out before its end. It belongs to the torn message, like the lines that were held.
+    pub fn take_torn_line(&mut self) -> bool {
+        self.is_mid_line = false;
+        std::mem::take(&mut self.is_line_torn)
+    }
+
     /// Ends a value that the server prints, before a message that was not handed over. Its lines were no
     /// value then.
     pub fn handle_message(&mut self) {
@@ -282,6 +298,7 @@ impl Joiner {
     /// Gives up on a printed value that has not ended.
     fn end_printed(&mut self) {
         let Some(printed) = self.printed.take() else { return };
+        // Lines that looked torn were excused as parts of a value, and there was none.
         if printed.is_suspect {
             self.suspect(printed.last());
             self.push(JoinEvent::Lost);
@@ -310,6 +327,7 @@ impl Joiner {
                 let Some(printed) = self.printed.take() else { return false };
                 let is_suspect = printed.is_suspect || would_suspect;
                 let text = printed.into_text();
+                // Only a whole value without a message in it excuses the lines that looked torn.
                 if is_suspect && !self.is_printed(&text) {
                     self.suspect(now);
                     self.push(JoinEvent::Lost);
@@ -328,6 +346,7 @@ impl Joiner {
     /// Begins suspicion after a broken line that no later line can complete: content may have broken
     /// it, and may go on.
     pub fn suspect(&mut self, now: Duration) {
+        // One that began just now stays: it may know the head that a later line completes.
         if !self.is_observing && self.suspicion.is_none_or(|it| it.until() < now + MAX_SUSPICION) {
             self.suspicion = Some(Suspicion::new(now));
         }
@@ -339,6 +358,7 @@ impl Joiner {
             self.end_printed();
             return false;
         };
+        // Inside a printed value, a line of opening brackets is nesting and not a new message.
         let is_bare = self.printed.is_some() && Head::is_bare_line(text);
         let Some(mut head) = Head::read(text, &self.limits).filter(|_| !is_bare) else {
             self.suspicion.take_if(|it| it.is_completed_by(text));
@@ -353,10 +373,12 @@ impl Joiner {
             return false;
         };
         self.end_printed();
+        // Right after a log line, a pretty-printed answer is probably printed text as well.
         let is_printed = self.last_noise.is_some_and(|at| now <= at + MAX_PRINT_GAP);
         let before = std::mem::take(&mut head.before);
         let mut hold = Hold::new(text, line.end, head, line.offset, now, &self.limits);
         hold.is_printed = is_printed && hold.is_pretty;
+        // Messages before the head are held with its line, so their requests must be known.
         hold.witness.note_recovered(before.into_iter(), (text, 0, false), &self.limits, pending);
         self.hold = Some(Box::new(hold));
         true
@@ -372,6 +394,7 @@ impl Joiner {
             if is_message || !line.whole().is_some_and(Head::is_confirmed_by) {
                 self.drop_bare_head(now);
                 if is_message {
+                    // The message ends whatever the brackets began, so no value goes on behind it.
                     self.printed = None;
                     self.suspect(now);
                 }
@@ -388,6 +411,7 @@ impl Joiner {
                 hold.add(text, line.end, line.has_bom, decoder)
             }
             Content::Overlong(overlong) => {
+                // The line is not kept, but the requests that it answers must not wait forever.
                 let recovered = overlong.recovered.iter().cloned();
                 hold.witness.note_recovered(
                     recovered,
@@ -424,6 +448,7 @@ impl Joiner {
 
     fn fail(&mut self, id: Id<'static>, reason: &str) {
         self.watch.forget(&id);
+        // Until the caller has fetched this event, it still reports the id as pending.
         self.failed.insert(id.clone());
         let reply = Reply::new(id, Rule::FrameSplit, format!("no usable answer: {reason}"));
         self.push(JoinEvent::Failed(reply));

@@ -33,6 +33,7 @@ impl Watch {
         if self.deadlines.len() >= self.max_ids {
             return false;
         }
+        // Compacted rarely, so that the cost of one id stays constant on average.
         if self.order.len() >= self.max_ids * 2 {
             let Self { order, deadlines, .. } = self;
             order.retain(|(deadline, id)| deadlines.get(id) == Some(deadline));

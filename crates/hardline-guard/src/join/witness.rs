@@ -9,7 +9,7 @@ use hardline_wire::message::Message;
 use hardline_wire::recover::{Ending, Recovered, recover};
 
 use super::Pending;
-use super::head::{Head, starts_with_member};
+use super::head::{Head, has_incomplete_object, starts_with_member};
 use super::keys::Keys;
 use crate::frame::{is_unnamed_answer, probable_ids};
 
@@ -60,6 +60,7 @@ impl Witness {
         pending: &impl Pending,
     ) {
         let keys = Keys::of(text);
+        // Most held lines are plain text, and parsing each would cost too much.
         if !keys.has_any() {
             self.has_unnamed |= starts_with_member(text);
             self.note_probable(text, limits, pending);
@@ -83,7 +84,8 @@ impl Witness {
             }
         }
         // Other readers may accept it as a message nevertheless.
-        self.has_head |= Head::read(text, limits).is_some_and(|head| !head.is_bare);
+        self.has_head |= Head::read(text, limits).is_some_and(|head| !head.is_bare)
+            || has_incomplete_object(text);
         let is_closed = matches!(text.trim_ascii_end().last(), Some(b'}' | b']'));
         let recovered = recover(text, Ending::Whole, limits);
         self.note_recovered(recovered, (text, offset, is_closed), limits, pending);
@@ -123,6 +125,7 @@ impl Witness {
                 };
                 self.count(kind, text, offset);
             }
+            // The id of a call is the server's, and names no request of the client.
             if it.has_method {
                 continue;
             }

@@ -17,7 +17,7 @@ use super::embedded::{Embedded, look_inside};
 use super::judge::{About, Judge};
 use super::part::{Fault, objection_to_parts};
 use super::table::{Ended, InFlight, RequestKind, Table};
-use super::{Asked, CoalesceKey, MAX_TOOL_BYTES, Outcome, Reply, Session, SessionVerdict};
+use super::{Asked, CoalesceKey, MAX_TOOL_BYTES, Reply, Session, SessionDecision, SessionVerdict};
 use crate::finding::{Direction, Finding};
 use crate::rule::{Action, Rule};
 
@@ -27,13 +27,13 @@ impl Session {
         request: &Request<'_>,
         now: Duration,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
-    ) -> Outcome {
+    ) -> SessionDecision {
         let id = request.id.clone().into_owned();
         let direction = judge.direction;
         let mut findings = Vec::new();
         let answer = |findings, rule, reason: &str| {
             let reply = Reply::new(request.id.clone().into_owned(), rule, reason);
-            Outcome::new(findings, SessionVerdict::Answer(reply))
+            SessionDecision::new(findings, SessionVerdict::Answer(reply))
         };
         let is_from_client = direction == Direction::ClientToServer;
         let Parts { meta, name } = Parts::of(request.params, request.method == "tools/call");
@@ -47,7 +47,7 @@ impl Session {
             if judge.blocks(rule) {
                 let reply = Reply::new(id, rule, format!("Invalid request: {reason}"));
                 let reply = reply.with_code(code::INVALID_REQUEST);
-                return Outcome::new(findings, SessionVerdict::Answer(reply));
+                return SessionDecision::new(findings, SessionVerdict::Answer(reply));
             }
         }
         if let Some((rule, reason)) = self.object(&request.method, true, judge, &mut findings) {
@@ -75,7 +75,7 @@ impl Session {
         let asked = Asked { since: now, ..asked(request, name) };
         let entry = InFlight { kind, progress_token, stateless, asked, ..InFlight::default() };
         self.requests(direction).insert(id, entry);
-        Outcome::new(findings, SessionVerdict::Pass)
+        SessionDecision::new(findings, SessionVerdict::Pass)
     }
 
     pub(super) fn handle_notification(
@@ -83,10 +83,10 @@ impl Session {
         call: &Notification<'_>,
         now: Duration,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
-    ) -> Outcome {
+    ) -> SessionDecision {
         let mut findings = Vec::new();
         if self.object(&call.method, false, judge, &mut findings).is_some() {
-            return Outcome::new(findings, SessionVerdict::Drop);
+            return SessionDecision::new(findings, SessionVerdict::Drop);
         }
         match (&*call.method, judge.direction) {
             // Not rate-limited for a pending request: its receiver must learn of the cancellation,
@@ -94,14 +94,17 @@ impl Session {
             ("notifications/cancelled", direction) => {
                 if let Some(ended) = self.cancel(direction, call.params) {
                     let forget = self.flood.take_progress(ended.progress_token);
-                    return Outcome { forget, ..Outcome::new(findings, SessionVerdict::Pass) };
+                    return SessionDecision {
+                        forget,
+                        ..SessionDecision::new(findings, SessionVerdict::Pass)
+                    };
                 }
             }
             // The same: the client waits for the one of each of its subscriptions.
             ("notifications/subscriptions/acknowledged", Direction::ServerToClient)
                 if self.acknowledge(call.params) =>
             {
-                return Outcome::new(findings, SessionVerdict::Pass);
+                return SessionDecision::new(findings, SessionVerdict::Pass);
             }
             ("notifications/progress", Direction::ServerToClient) => {
                 self.trust(call, now);
@@ -117,7 +120,7 @@ impl Session {
             let about = About::Embedded(&embedded);
             judge.find(&mut findings, rule, rule.severity(), about, reason);
             if judge.blocks(rule) {
-                return Outcome::new(findings, SessionVerdict::Drop);
+                return SessionDecision::new(findings, SessionVerdict::Drop);
             }
         }
         self.handle_unasked(Some(call), now, findings, judge)
@@ -138,9 +141,9 @@ impl Session {
         now: Duration,
         mut findings: Vec<Finding>,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
-    ) -> Outcome {
+    ) -> SessionDecision {
         if judge.direction == Direction::ClientToServer {
-            return Outcome::new(findings, SessionVerdict::Pass);
+            return SessionDecision::new(findings, SessionVerdict::Pass);
         }
         let max_id_bytes = self.limits.max_id_bytes();
         // Of progress and list changes only the newest counts, so those are kept instead of dropped.
@@ -148,15 +151,19 @@ impl Session {
         let method = call.map_or("an error without an id", |it| &*it.method);
         if !self.exceeds_limit(method, now, judge, &mut findings) {
             let forget = key.filter(|key| self.flood.forget(key));
-            return Outcome { forget, ..Outcome::new(findings, SessionVerdict::Pass) };
+            return SessionDecision {
+                forget,
+                ..SessionDecision::new(findings, SessionVerdict::Pass)
+            };
         }
-        match key.filter(|key| self.flood.keep(key)) {
-            Some(key) => Outcome::new(findings, SessionVerdict::Coalesce(key)),
+        let verdict = match key.filter(|key| self.flood.keep(key)) {
+            Some(key) => SessionVerdict::Coalesce(key),
             None => {
                 self.flood.count_dropped();
-                Outcome::new(findings, SessionVerdict::Drop)
+                SessionVerdict::Drop
             }
-        }
+        };
+        SessionDecision { is_flood: true, ..SessionDecision::new(findings, verdict) }
     }
 
     /// Reports the objections to a call. Returns the rule that blocks it, if one does.

@@ -10,7 +10,7 @@ use crate::finding::{Direction, Finding};
 /// Result of judging a message.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct SessionDecision {
     /// The findings, without those of rules that the policy allows.
     pub findings: Vec<Finding>,
     /// The decision about the message.
@@ -21,11 +21,13 @@ pub struct Outcome {
     pub before: Option<CoalesceKey>,
     /// Key of a kept frame to forget, because a newer one passed.
     pub forget: Option<CoalesceKey>,
+    /// Set if the rate limit alone stops the message. Its other findings block nothing.
+    pub is_flood: bool,
 }
 
-impl Outcome {
+impl SessionDecision {
     pub(super) fn new(findings: Vec<Finding>, verdict: SessionVerdict) -> Self {
-        Self { findings, verdict, asked: None, before: None, forget: None }
+        Self { findings, verdict, asked: None, before: None, forget: None, is_flood: false }
     }
 }
 

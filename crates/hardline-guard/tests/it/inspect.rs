@@ -2,6 +2,7 @@
 
 mod broken;
 mod completed;
+mod honest;
 mod torn;
 
 use std::borrow::Cow;

@@ -452,7 +452,7 @@ fn a_hold_is_bounded_in_time_and_bytes() {
     let mut run = Run::new(&[1, 2], limits);
     run.lines(format!("{HEAD}\n{}\n{}\n", "x".repeat(150), "y".repeat(300)).as_bytes());
     run.lines(b"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\nend\"}]}}\n");
-    run.joiner.handle_bytes(Duration::from_millis(100));
+    run.joiner.handle_bytes(b"{", Duration::from_millis(100));
     assert_eq!(run.log, [""; 0]);
     run.wait(MAX_QUIET);
     assert!(run.joiner.is_holding());

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use memchr::memmem;
 
-use super::transcript::{Told, Transcript};
+use super::transcript::{ServerLine, Transcript};
 use crate::reader::{Json, parse};
 
 /// Longest pause that the relay bridges while it reassembles a torn frame.
@@ -105,7 +105,7 @@ pub(super) fn excuse(
 /// Returns the limit that excuses the delivery of one line.
 fn excuse_line(
     transcript: &Transcript,
-    lines: &[Told<'_>],
+    lines: &[ServerLine<'_>],
     planted: usize,
     kind: Planted,
     relay: Relay,
@@ -122,7 +122,8 @@ fn excuse_line(
     {
         return None;
     }
-    let is_same = |it: &&Told<'_>| it.output == planted.output && !it.text.trim_ascii().is_empty();
+    let is_same =
+        |it: &&ServerLine<'_>| it.output == planted.output && !it.text.trim_ascii().is_empty();
     let first = before.iter().find(is_same).map_or(planted.at, |it| it.begun);
     if transcript.longest_gap(first, planted.at) >= SUSPICION {
         return Some(Limit::LongPause);
@@ -167,7 +168,7 @@ fn excuse_line(
 ///
 /// The relay may have taken the lines of several outputs for one torn message, and does not know at
 /// which output the torn message begins.
-fn ends_from_each_output(before: &[Told<'_>], is_answer: bool) -> Vec<Duration> {
+fn ends_from_each_output(before: &[ServerLine<'_>], is_answer: bool) -> Vec<Duration> {
     let end = |start| match State::after(before.get(start..)?.iter(), is_answer) {
         State::Closed(closed) => Some(closed),
         State::Empty | State::Torn { .. } => None,
@@ -178,18 +179,19 @@ fn ends_from_each_output(before: &[Told<'_>], is_answer: bool) -> Vec<Duration> 
 /// Returns the limit that excuses a planted line after a message that ended at `closed`.
 fn excuse_closed(
     transcript: &Transcript,
-    planted: &Told<'_>,
-    after: &[Told<'_>],
+    planted: &ServerLine<'_>,
+    after: &[ServerLine<'_>],
     closed: Duration,
     relay: Relay,
 ) -> Option<Limit> {
     // The relay keeps the start of an overlong line alone, so it knows the end by the newline.
-    let is_unseen = |it: &Told<'_>| {
+    let is_unseen = |it: &ServerLine<'_>| {
         let is_last = after.last().is_some_and(|last| std::ptr::eq(last, it));
         is_last && it.text.len() > MAX_HEAD
     };
-    let is_same = |it: &&Told<'_>| it.output == planted.output && !it.text.trim_ascii().is_empty();
-    let is_tail = |it: &&Told<'_>| is_rest(it.text) && !is_unseen(it);
+    let is_same =
+        |it: &&ServerLine<'_>| it.output == planted.output && !it.text.trim_ascii().is_empty();
+    let is_tail = |it: &&ServerLine<'_>| is_rest(it.text) && !is_unseen(it);
     let Some(tail) = after.iter().filter(is_same).find(is_tail) else {
         return Some(Limit::ClosedAnswer);
     };
@@ -215,16 +217,16 @@ fn excuse_closed(
 /// server sends on its own.
 fn is_followed(
     transcript: &Transcript,
-    planted: &Told<'_>,
-    after: &[Told<'_>],
+    planted: &ServerLine<'_>,
+    after: &[ServerLine<'_>],
     relay: Relay,
 ) -> bool {
     let hold_back = relay.request_hold_back();
-    let is_in_time = |it: &&Told<'_>| {
+    let is_in_time = |it: &&ServerLine<'_>| {
         transcript.longest_gap(planted.at, it.at) < hold_back
             && it.at.saturating_sub(planted.at) < hold_back * MAX_HOLD_BACKS
     };
-    let is_sign = |it: &Told<'_>| match parse(it.text) {
+    let is_sign = |it: &ServerLine<'_>| match parse(it.text) {
         Some((Json::Array(_), _)) => false,
         Some((value, _)) if value.is_message() => relay.is_strict && value.get("method").is_some(),
         _ => {
@@ -232,7 +234,7 @@ fn is_followed(
             is_closed && it.text.len() <= MAX_HEAD
         }
     };
-    let is_same = |it: &&Told<'_>| it.output == planted.output;
+    let is_same = |it: &&ServerLine<'_>| it.output == planted.output;
     // The last line has not ended.
     let after = after.split_last().map_or(after, |(_, ended)| ended);
     after.iter().filter(is_same).take_while(is_in_time).any(is_sign)
@@ -244,7 +246,7 @@ fn has_answer_beside(line: &[u8]) -> bool {
 }
 
 /// Returns the positions of the lines that begin another output than the line before them.
-fn output_starts(lines: &[Told<'_>]) -> impl Iterator<Item = usize> {
+fn output_starts(lines: &[ServerLine<'_>]) -> impl Iterator<Item = usize> {
     let is_start = |at: &usize| {
         let output = |at: usize| lines.get(at).map(|it| it.output);
         *at == 0 || output(at - 1) != output(*at)
@@ -275,7 +277,7 @@ enum State {
 impl State {
     /// Returns the state after these lines. An answer right after opening brackets shows that they begin
     /// no message, because such brackets do not hold it up.
-    fn after<'a>(lines: impl Iterator<Item = &'a Told<'a>>, is_answer: bool) -> Self {
+    fn after<'a>(lines: impl Iterator<Item = &'a ServerLine<'a>>, is_answer: bool) -> Self {
         let (mut state, mut open, mut first) = (Self::Empty, Vec::new(), Vec::new());
         // The state before a line of opening brackets, which the next line shows to be a head or text.
         let mut before_bare = None;

@@ -21,7 +21,7 @@ struct Read {
 
 /// One line of the server.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Told<'a> {
+pub(super) struct ServerLine<'a> {
     pub(super) text: &'a [u8],
     /// The place of its first byte.
     pub(super) start: usize,
@@ -48,7 +48,7 @@ impl Transcript {
     }
 
     /// Returns all lines, and the numbers of those that have `mark` on them.
-    pub(super) fn lines_with(&self, mark: &str) -> (Vec<Told<'_>>, Vec<usize>) {
+    pub(super) fn lines_with(&self, mark: &str) -> (Vec<ServerLine<'_>>, Vec<usize>) {
         let (mut lines, mut marked) = (Vec::new(), Vec::new());
         let mut start = 0;
         for end in memchr_iter(b'\n', &self.bytes).chain([self.bytes.len()]) {
@@ -59,14 +59,14 @@ impl Transcript {
             }
             let (output, at) = read.map_or_else(Default::default, |it| (it.output, it.at));
             let begun = self.read_of(start).map_or(at, |it| it.at);
-            lines.push(Told { text, start, output, begun, at });
+            lines.push(ServerLine { text, start, output, begun, at });
             start = end + 1;
         }
         (lines, marked)
     }
 
     /// Returns the part of a line that was read before a point in time.
-    pub(super) fn part_before<'a>(&self, line: &Told<'a>, time: Duration) -> &'a [u8] {
+    pub(super) fn part_before<'a>(&self, line: &ServerLine<'a>, time: Duration) -> &'a [u8] {
         let reads = self.reads.iter().take_while(|it| it.at < time);
         let end = reads.last().map_or(0, |it| it.end).saturating_sub(line.start);
         line.text.get(..end).unwrap_or(line.text)

@@ -48,6 +48,42 @@ pub(super) fn honest(script: &mut Script<'_>) {
     }
 }
 
+/// Requests that a server sends right behind a log message or progress, or two at once, as SDKs do.
+pub(super) fn asking(script: &mut Script<'_>) {
+    let asked = script.ask();
+    if script.is_stateless() {
+        return script.answer(&asked);
+    }
+    let mut lines = Vec::new();
+    if script.rng.one_in(2) {
+        let before = script.rng.pick(&[
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"hi"}}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":{"a":{"b":"c"}}}}"#,
+        ]);
+        lines.push(before.to_owned());
+    }
+    let count = 1 + script.rng.below(2);
+    for _ in 0..count {
+        let number = script.next_number();
+        let call = match script.rng.below(3) {
+            0 if script.offer.contains("sampling") => {
+                r#""method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":9}"#
+            }
+            1 if script.offer.contains("elicitation") => {
+                r#""method":"elicitation/create","params":{"message":"Name?","requestedSchema":{"properties":{"n":{"title":"N","type":"string"}},"required":["n"],"type":"object"}}"#
+            }
+            2 if script.offer.contains("roots") => r#""method":"roots/list""#,
+            _ => r#""method":"ping""#,
+        };
+        lines.push(format!(r#"{{"jsonrpc":"2.0","id":"a{number}",{call}}}"#));
+    }
+    script.write(format!("{}\n", lines.join("\n")).as_bytes(), &[]);
+    (0..count).for_each(|_| script.reply());
+    // Longer than the relay holds the requests.
+    script.pause(1200);
+    script.answer(&asked);
+}
+
 /// Progress that goes on and on.
 fn steady(script: &mut Script<'_>) {
     script.may_be_steady = false;

@@ -27,7 +27,7 @@ const fn family(name: &'static str, scene: Scene) -> Family {
 }
 
 /// All families.
-pub const FAMILIES: [Family; 40] = [
+pub const FAMILIES: [Family; 41] = [
     family("honest", life::honest),
     family("torn", attack::torn),
     family("closed-answer", attack::closed_answer),
@@ -57,6 +57,7 @@ pub const FAMILIES: [Family; 40] = [
     family("noise", lie::noise),
     family("dump", lie::dump),
     family("literal", lie::literal),
+    family("asking", life::asking),
     family("duplicate", life::duplicate),
     family("copied", life::copied),
     family("reorder", life::reorder),
@@ -71,7 +72,7 @@ pub const FAMILIES: [Family; 40] = [
 ];
 
 /// Families in which neither side does anything wrong.
-const HONEST: [&str; 3] = ["honest", "dump", "copied"];
+const HONEST: [&str; 4] = ["honest", "asking", "dump", "copied"];
 
 impl Family {
     /// Returns all families.

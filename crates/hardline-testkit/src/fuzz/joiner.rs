@@ -34,7 +34,7 @@ pub fn joiner(data: &[u8]) {
         }
         match rng.below(16) {
             0 => run.wait(Duration::from_millis(wait(&mut rng))),
-            1 => run.joiner.handle_bytes(run.now),
+            1 => run.joiner.handle_bytes(b"{", run.now),
             2 => run.cancel(&Id::from_integer(digit(&mut rng))),
             _ => run.line(&Sent::choose(&mut rng, number)),
         }

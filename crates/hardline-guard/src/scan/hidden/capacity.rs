@@ -76,6 +76,10 @@ pub(crate) struct Residue {
 pub(crate) struct Together {
     level: Weight,
     char: Option<char>,
+    /// Number of texts since the last one with a residue.
+    gap: u32,
+    /// The same before that one.
+    last_gap: Option<u32>,
 }
 
 impl Together {
@@ -86,10 +90,15 @@ impl Together {
         let visible = u32::try_from(bytes / 2).unwrap_or(u32::MAX);
         self.level = self.level.saturating_sub(visible);
         if residue.level > 0 {
-            // The same stray character in many texts, such as cells of a table, is no choice.
+            // The same stray character in every text, or in every cell of a column, is no choice. In
+            // some of many short texts, each text says one bit.
+            let is_regular = self.last_gap == Some(self.gap);
             let is_same = residue.char.is_some() && residue.char == self.char;
-            self.level += if is_same { residue.level / 8 } else { residue.level };
+            self.level += if is_same && is_regular { residue.level / 8 } else { residue.level };
             self.char = residue.char;
+            self.last_gap = Some(std::mem::take(&mut self.gap));
+        } else {
+            self.gap = self.gap.saturating_add(1);
         }
         self.level >= 2 * LIMIT
     }

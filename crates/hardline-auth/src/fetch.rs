@@ -181,7 +181,7 @@ async fn read(url: &Url, mut response: Response) -> Result<Fetched, AuthError> {
         // Checked before the chunk is kept, so memory stays within the limit.
         if MAX_BODY_BYTES - body.len() < chunk.len() {
             return Err(metadata(format!(
-                "what {} answers is longer than {MAX_BODY_BYTES} bytes",
+                "the response from {} is longer than {MAX_BODY_BYTES} bytes",
                 shown_url(url)
             )));
         }

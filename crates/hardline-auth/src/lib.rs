@@ -54,6 +54,8 @@
 //! - Only plain web addresses are opened in a browser, and never through a shell.
 //! - Every response, every wait and every number of attempts is limited.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod address;
 mod browser;
 mod callback;

@@ -32,7 +32,7 @@ impl Auth {
     pub async fn login(&self) -> Result<LoginStatus, AuthError> {
         let inner = &self.inner;
         if inner.settings.grant.is_interactive() && inner.settings.browser.is_none() {
-            return Err(AuthError::Settings("there is no browser set to log in with".to_owned()));
+            return Err(AuthError::Settings("no browser is configured for the login".to_owned()));
         }
         {
             let _update = inner.update.lock().await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hardline_transport::client::{BoxFuture, TransportError};
-use hardline_transport::http::{HeaderSource, Headers, Next, Refusal, Target};
+use hardline_transport::http::{HeaderRefusal, HeaderSource, Headers, Next, Target};
 use reqwest::Url;
 
 use crate::challenge::Challenge;
@@ -18,7 +18,10 @@ impl HeaderSource for Auth {
         Box::pin(async move { Ok(self.inner.headers(target).await?) })
     }
 
-    fn refused<'a>(&'a self, refusal: Refusal<'a>) -> BoxFuture<'a, Result<Next, TransportError>> {
+    fn refused<'a>(
+        &'a self,
+        refusal: HeaderRefusal<'a>,
+    ) -> BoxFuture<'a, Result<Next, TransportError>> {
         Box::pin(async move {
             let challenge = Challenge::parse(refusal.hints.www_authenticate.as_deref());
             Ok(match refusal.status {
@@ -79,7 +82,7 @@ impl Inner {
     /// Handles status 401: the server rejects the token, or requires one.
     async fn handle_unauthorized(
         self: &Arc<Self>,
-        refusal: &Refusal<'_>,
+        refusal: &HeaderRefusal<'_>,
         challenge: Challenge,
     ) -> Result<Next, AuthError> {
         let sent = sent(refusal);
@@ -109,7 +112,7 @@ impl Inner {
     /// Handles status 403 with `insufficient_scope`: requests the missing scopes.
     async fn handle_insufficient_scope(
         self: &Arc<Self>,
-        refusal: &Refusal<'_>,
+        refusal: &HeaderRefusal<'_>,
         challenge: Challenge,
     ) -> Result<Next, AuthError> {
         let sent = sent(refusal);
@@ -148,7 +151,7 @@ impl Inner {
 }
 
 /// Returns the token that was sent with the rejected request.
-fn sent(refusal: &Refusal<'_>) -> Option<String> {
+fn sent(refusal: &HeaderRefusal<'_>) -> Option<String> {
     let value = refusal.sent.get("Authorization")?;
     value.split_once(' ').map(|(_, token)| token.to_owned())
 }

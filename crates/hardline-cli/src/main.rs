@@ -11,6 +11,7 @@ mod demo_server;
 mod directory;
 mod doctor;
 mod duration;
+mod format;
 mod frames;
 mod install;
 mod json;

@@ -49,7 +49,7 @@ pub enum Error {
     #[error("{0}")]
     Version(String),
     /// The server's answer is not a valid result of the method.
-    #[error("the answer to {method} is not what the protocol says: {reason}")]
+    #[error("the answer to {method} violates the protocol: {reason}")]
     Unexpected {
         /// The method of the request.
         method: String,
@@ -63,7 +63,7 @@ pub enum Error {
     #[error("{0}")]
     Input(String),
     /// A manager's server was not connected in time. The request was not sent.
-    #[error("{server} is away, and the request was not made: {reason}")]
+    #[error("{server} is not connected; the request was not sent: {reason}")]
     Away {
         /// Name of the server, escaped for a terminal.
         server: String,
@@ -75,8 +75,8 @@ pub enum Error {
     /// The connection to a manager's server was lost during the request. The server may have carried the
     /// request out, so the manager does not repeat it.
     #[error(
-        "{server} went away during {what}, which may or may not have been done; it is not done again: \
-         {reason}"
+        "lost the connection to {server} during {what}; it may have been executed, so it is not \
+         repeated: {reason}"
     )]
     Lost {
         /// Name of the server, escaped for a terminal.

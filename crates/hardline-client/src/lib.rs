@@ -39,6 +39,7 @@
 //! | [`config`] | server entries in the configuration files of MCP clients |
 //! | [`auth`] | OAuth: login, token refresh, token storage |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![expect(
     deprecated,
     reason = "rmcp deprecates what 2026-07-28 removed; older versions still need it"
@@ -69,6 +70,7 @@ pub use manager::{
     AddServerError, Catalog, CatalogTool, ConfiguredServer, Connect, Manager, ManagerEvent,
     ManagerSettings, ServerState, ServerStatus,
 };
+#[doc(no_inline)]
 pub use rmcp::model;
 pub use settings::{ConnectionSettings, Versions};
 

@@ -51,7 +51,8 @@ impl SingleRequest {
             config,
             method: method.into(),
             params: None,
-            version: Version::LATEST,
+            // Nothing is negotiated, and this version has the most servers.
+            version: Version::FIRST_WITHOUT_HANDSHAKE,
             settings: ConnectionSettings::default(),
             options: RequestOptions::default(),
         }

@@ -4,6 +4,8 @@
 //! The crate is pure: bytes and times in, findings and verdicts out. It has no I/O, no clock and no
 //! threads. `docs/guard.md` shows how to embed it.
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod content;
 pub mod explain;
 pub mod finding;

@@ -15,7 +15,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use crate::scan::{Hit, Scanner, is_control, is_invisible};
+use hardline_wire::splice::splice;
+
+use crate::scan::{Hit, Scanner, class};
 
 /// The words put before a planted line, and into an encoded message.
 ///
@@ -126,9 +128,7 @@ fn push_edited(result: &mut String, text: &str, place: &Range<usize>) {
         return result.push_str(BLOCKED);
     }
     for char in text.get(place.clone()).unwrap_or_default().chars() {
-        // A separator at a hit ends a line for some readers, so the mark must replace it too.
-        let is_separator = matches!(char, '\u{2028}' | '\u{2029}' | '\u{85}' | '\x0b');
-        if is_control(char) || is_separator || is_invisible(char) {
+        if class(char).is_some() {
             push_mark(result, char.into());
         } else {
             result.push(char);
@@ -151,16 +151,9 @@ fn push_mark(result: &mut String, code: u32) {
 
 /// Applies `edits`, which must be sorted and must not overlap.
 pub fn apply(text: &str, edits: &[Edit]) -> String {
-    let mut result = String::with_capacity(text.len() + edits.len() * BLOCKED.len());
-    let mut done = 0;
-    for edit in edits {
-        let Some(between) = text.get(done..edit.range.start) else { continue };
-        result.push_str(between);
-        result.push_str(&edit.replacement);
-        done = edit.range.end;
-    }
-    result.push_str(text.get(done..).unwrap_or_default());
-    result
+    let edits = edits.iter().map(|edit| (edit.range.clone(), edit.replacement.as_bytes()));
+    // Ranges are on character boundaries, so the result is valid.
+    String::from_utf8_lossy(&splice(text.as_bytes(), edits)).into_owned()
 }
 
 /// Replaces each hit as a whole. Overlapping hits become one edit.

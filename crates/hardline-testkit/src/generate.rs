@@ -26,7 +26,7 @@ impl Rng {
     pub fn below(&mut self, bound: usize) -> usize {
         if let Some(byte) = self.next_byte() {
             // One byte cannot choose among more than 256.
-            let more = if 256 < bound { self.next_byte() } else { None };
+            let more = if bound > 256 { self.next_byte() } else { None };
             return usize::from(u16::from_le_bytes([byte, more.unwrap_or(0)])) % bound;
         }
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -132,7 +132,7 @@ pub fn value(rng: &mut Rng, depth: usize) -> String {
         _ => {
             // The checker uses a table for objects of more than 32 keys, so both cases are needed.
             let width = if rng.one_in(40) { 30 + rng.below(30) } else { rng.below(6) };
-            let wide = 6 < width;
+            let wide = width > 6;
             let members: Vec<_> = (0..width)
                 .map(|index| {
                     let key =

@@ -9,7 +9,7 @@
 //! - [`sample`]: typical frames of servers.
 //! - [`plant`]: texts that attackers write, and all places of a string in a frame.
 //! - [`outline`]: finds the strings of a JSON text with a minimal lexer.
-//! - [`oracle`]: the judgement of another parser on a text.
+//! - [`oracle`]: the judgment of another parser on a text.
 //! - [`fuzz`]: the bodies of the fuzz targets, which also run on their corpus as plain tests.
 //! - [`measure`]: times several candidates in one run, as ratios.
 //! - [`text`]: texts as tools return them, for benchmarks.

@@ -101,7 +101,7 @@ pub enum RequestRefusal {
     #[error("batches are not part of the negotiated protocol version")]
     Batch,
     /// A valid JSON-RPC request whose parameters do not fit its method.
-    #[error("the parameters are not what the method takes")]
+    #[error("invalid parameters for this method")]
     Unfit,
 }
 
@@ -110,7 +110,7 @@ pub enum RequestRefusal {
 #[non_exhaustive]
 pub enum Dropped {
     /// A notification whose parameters do not fit its method.
-    #[error("a notification whose parameters are not what its method takes")]
+    #[error("a notification with invalid parameters for its method")]
     UnfitNotification,
     /// A notification before the session was opened.
     #[error("a notification before the session was opened")]

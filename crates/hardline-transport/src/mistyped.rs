@@ -16,8 +16,8 @@ use tokio::time::Instant;
 
 use crate::event::show;
 
-/// Time for the proper answer to arrive after an answer with a mistyped id.
-pub(crate) const MAX_WAIT: Duration = Duration::from_secs(2);
+pub(crate) use hardline_wire::mistyped::MAX_MISTYPED_WAIT as MAX_WAIT;
+
 /// Extra time after a deadline in which input already in the receive buffer still counts.
 const LOOK_TIME: Duration = Duration::from_millis(100);
 /// Limit on reads in that extra time, so that a peer that keeps talking cannot delay the end

@@ -24,7 +24,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use hardline_wire::limits::Limits;
+use hardline_wire::limits::{FOREVER, Limits};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -42,9 +42,6 @@ const CHUNK_BYTES: usize = 64 << 10;
 
 /// Capacity limit of a buffer that is kept for the next line.
 const KEPT_BYTES: usize = 2 << 20;
-
-/// Longer than any wait, and short enough to add to a clock.
-pub(crate) const FOREVER: Duration = Duration::from_secs(1 << 30);
 
 /// Encodes a message into an empty buffer, as a line with its newline.
 pub(crate) type Encode = Box<dyn FnOnce(&mut Vec<u8>) + Send>;
@@ -291,8 +288,9 @@ impl Outbox {
     async fn write_all(self: Arc<Self>, mut output: Output, reporter: Reporter) {
         // Waiters must also wake if this task is cut short: by a panic in a foreign output, or by
         // the end of the runtime.
-        let _told = Told(&self);
+        let _told = WakeOnDrop(&self);
         loop {
+            // The lock is released before any await, so that a slow peer blocks no sender.
             let next = {
                 let mut queue = self.lock();
                 match queue.entries.pop_front() {
@@ -306,6 +304,7 @@ impl Outbox {
                 }
             };
             let Some((mut bytes, frames, owed, encode)) = next else {
+                // `notify_one` stores a permit, so a line queued since the check is not missed.
                 self.filled.notified().await;
                 continue;
             };
@@ -321,6 +320,7 @@ impl Outbox {
                 Err(error) => {
                     queue.fail(error.kind());
                     drop(queue);
+                    // Without the lock: the observer is foreign code and may send.
                     reporter.report(&EndpointEvent::Io {
                         direction: IoDirection::Write,
                         error: &error,
@@ -336,6 +336,7 @@ impl Outbox {
             self.drained.notify_waiters();
         }
         tokio::select! {
+            // Closing may flush to a peer that no longer reads, so the deadline applies here too.
             () = output.close() => {}
             () = self.overdue() => {}
         }
@@ -396,9 +397,9 @@ impl Why {
 }
 
 /// Marks the queue as failed and wakes all waiters when the writer task ends early.
-struct Told<'a>(&'a Outbox);
+struct WakeOnDrop<'a>(&'a Outbox);
 
-impl Drop for Told<'_> {
+impl Drop for WakeOnDrop<'_> {
     fn drop(&mut self) {
         let mut queue = self.0.lock();
         if matches!(queue.state, State::Open | State::Closing { .. }) {
@@ -431,6 +432,7 @@ impl Queue {
         } else {
             (&mut self.spare_line, 2 * CHUNK_BYTES, KEPT_BYTES)
         };
+        // One spare of each kind is enough; another buffer of the same kind is freed.
         if slot.capacity() <= least && bytes.capacity() <= most {
             *slot = bytes;
         }

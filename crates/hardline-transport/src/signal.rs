@@ -17,7 +17,7 @@ use signal_hook::low_level::emulate_default_handler;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
-use crate::outbox::FOREVER;
+use hardline_wire::limits::FOREVER;
 
 /// Receives the signals that end a process (SIGTERM, SIGINT and SIGHUP), for programs that shut
 /// down by themselves.

@@ -65,6 +65,7 @@ pub mod method;
 pub mod mistyped;
 pub mod recover;
 pub mod single_line;
+pub mod splice;
 pub mod sse;
 pub mod token_bucket;
 pub mod version;

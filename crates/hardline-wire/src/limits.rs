@@ -4,12 +4,17 @@
 //! [`Limits`] is valid by construction: each value lies between 1 and a ceiling, so no setting
 //! disables a bound. The module that holds a resource enforces its limit.
 
+use std::time::Duration;
+
 use thiserror::Error;
 
-/// Default length limit of a frame, 16 MiB. Other limits and other crates derive theirs from it.
+/// Default length limit of a frame. Other limits and other crates derive theirs from it.
 pub const DEFAULT_FRAME_BYTES: usize = 16 << 20;
 /// Greatest length limit of a frame that can be set, 1 GiB.
 pub const FRAME_BYTES_CEILING: usize = 1 << 30;
+/// Time that stands for "no limit" where an instant is computed: longer than any wait, and short enough
+/// to add to a clock.
+pub const FOREVER: Duration = Duration::from_secs(1 << 30);
 /// Room that an event has beside the longest frame, for its other fields.
 const EVENT_FIELD_BYTES: usize = 1 << 20;
 
@@ -44,7 +49,7 @@ macro_rules! limits {
                     const CEILING: $type = $ceiling;
                     // Zero would block all traffic, and a value over the ceiling would bound
                     // nothing.
-                    if value == 0 || CEILING < value {
+                    if value == 0 || value > CEILING {
                         return Err(LimitError {
                             name: stringify!($name),
                             value: value as u64,

@@ -4,9 +4,14 @@
 //! for another party. But a server that sent one will rarely send another answer, so transports and
 //! guards fail the probable request after a short wait.
 
+use std::time::Duration;
+
 use crate::id::Id;
 use crate::json::{Checker, Kind};
 use crate::limits::Limits;
+
+/// Time for the proper answer to arrive after an answer with a mistyped id.
+pub const MAX_MISTYPED_WAIT: Duration = Duration::from_secs(2);
 
 /// Absolute value from which a double no longer identifies one integer.
 const EXACT: f64 = (1_u64 << 53) as f64;

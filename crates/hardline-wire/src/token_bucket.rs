@@ -27,8 +27,13 @@ impl RateLimit {
     }
 
     /// Allows `burst` events at once, and as many again in each `window`.
-    pub fn per_window(burst: u32, window: Duration) -> Self {
-        Self::new(burst, window / burst.max(1))
+    pub const fn per_window(burst: u32, window: Duration) -> Self {
+        let parts = if burst == 0 { 1 } else { burst };
+        let interval = match window.checked_div(parts) {
+            Some(interval) => interval,
+            None => window,
+        };
+        Self::new(burst, interval)
     }
 
     /// Number of events allowed at once.

@@ -57,6 +57,9 @@ impl Version {
     /// The latest version that opens a session with `initialize`.
     pub const LATEST_WITH_HANDSHAKE: Self = Self::V2025_11_25;
 
+    /// The first version without a handshake. All servers without one are expected to know it.
+    pub const FIRST_WITHOUT_HANDSHAKE: Self = Self::V2026_07_28;
+
     /// Returns true if several messages may share a line or a body, as an array.
     pub fn has_batches(self) -> bool {
         // Introduced in one version and removed in the next.

@@ -76,7 +76,7 @@ async fn secrets_are_sent_to_no_address_that_is_not_safe() {
 #[tokio::test]
 async fn metadata_must_describe_the_right_server() {
     let evil = "https://evil.example/mcp";
-    check(RESOURCE, "resource", evil, "is about another one, https://evil.example/mcp").await;
+    check(RESOURCE, "resource", evil, "describes another server, https://evil.example/mcp").await;
     check(METADATA, "issuer", "https://evil.example", "about another issuer").await;
     check(METADATA, "issuer", Value::Null, "about another issuer").await;
     check(METADATA, "issuer", "ORIGIN/x", "about another issuer").await;

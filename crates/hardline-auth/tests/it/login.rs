@@ -232,7 +232,7 @@ async fn advises_manual_registration_if_there_is_no_dynamic_one() {
     let (_world, server) = start(world);
     let auth = Auth::new(&server.url("/mcp"), settings(&Person::agreeing())).unwrap();
     let error = auth.login().await.unwrap_err().to_string();
-    for part in ["registers no clients", "`oauth.clientId`", "AuthSettings::with_client"] {
+    for part in ["dynamic client registration", "`oauth.clientId`", "AuthSettings::with_client"] {
         assert!(error.contains(part), "{error}");
     }
 }

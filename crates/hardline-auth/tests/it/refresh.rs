@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hardline_auth::{Auth, FileStore};
 use hardline_testkit::oauth::{World, refreshes};
 use hardline_transport::client::AuthHints;
-use hardline_transport::http::{HeaderSource as _, Headers, Next, Refusal, Target};
+use hardline_transport::http::{HeaderRefusal, HeaderSource as _, Headers, Next, Target};
 use tokio::sync::Notify;
 
 use crate::person::{Person, form};
@@ -153,7 +153,7 @@ async fn a_refresh_completes_even_if_its_request_is_dropped() {
     let hints = AuthHints::default();
     let before = server.requests().len();
     {
-        let refusal = Refusal::new(Target::new("POST", &url), 401, &hints, &sent);
+        let refusal = HeaderRefusal::new(Target::new("POST", &url), 401, &hints, &sent);
         let refused = auth.refused(refusal);
         tokio::select! {
             _ = refused => panic!("it cannot be done yet"),
@@ -162,7 +162,7 @@ async fn a_refresh_completes_even_if_its_request_is_dropped() {
     }
     world.gate.as_ref().unwrap().notify_one();
     // A request that is rejected now waits for the running refresh.
-    let refusal = Refusal::new(Target::new("POST", &url), 401, &hints, &sent);
+    let refusal = HeaderRefusal::new(Target::new("POST", &url), 401, &hints, &sent);
     assert_eq!(auth.refused(refusal).await.unwrap(), Next::SendAgain);
     let headers = auth.headers(Target::new("POST", &url)).await.unwrap();
     assert_eq!(headers.get("Authorization"), Some("Bearer access-2"));

@@ -27,7 +27,7 @@ pub(super) fn happened(event: &EventRow) -> String {
     }
 }
 
-/// Joins the lines of a text: "tool look is not what was pinned: description: …; annotations: …".
+/// Joins the lines of a text: "tool look differs from its pin: description: …; annotations: …".
 fn on_one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for part in text.lines().map(str::trim).filter(|part| !part.is_empty()) {

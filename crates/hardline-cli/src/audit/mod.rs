@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 use hardline_guard::{Rule, Severity};
 use hardline_proxy::audit::FILE_NAME;
 use hardline_proxy::audit::read::{Query, Reader};
@@ -24,6 +24,7 @@ use hardline_wire::excerpt::Excerpt;
 
 use crate::directory;
 use crate::duration;
+use crate::format::Format;
 use crate::policy::read_rule;
 use crate::terminal::{Color, complain};
 
@@ -150,14 +151,6 @@ struct Rules {
     /// Only this severity or above: low, medium, high or critical
     #[arg(long, value_name = "SEVERITY", default_value = "low")]
     severity: Severity,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// For programs: one document; tail prints one object per line
-    Json,
 }
 
 impl Filter {

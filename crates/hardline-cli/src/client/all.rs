@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::nearest;
 use super::print::name;
 use super::server::Server;
-use super::session::Desk;
+use super::session::RunContext;
 use crate::terminal::complain;
 
 /// Default time limit for all servers together.
@@ -69,7 +69,7 @@ impl<T> Answer<T> {
 
 /// Connects to all servers and asks each, for at most `patience`.
 pub(super) async fn ask<T, F>(
-    desk: &Desk,
+    context: &RunContext,
     servers: Vec<Server>,
     patience: Duration,
     ask: fn(Connection) -> F,
@@ -83,13 +83,13 @@ where
     let mut tasks = JoinSet::new();
     let mut waiting: Vec<Option<Server>> = servers.iter().cloned().map(Some).collect();
     for (index, server) in servers.into_iter().enumerate() {
-        let desk = desk.clone();
+        let context = context.clone();
         tasks.spawn(async move {
-            let outcome = match desk.connect(&server).await {
+            let outcome = match context.connect(&server).await {
                 Ok(connection) => ask(connection).await,
                 Err(error) => Err(error),
             };
-            (index, outcome.map_err(|error| format!("{error}{}", desk.hint(&server, &error))))
+            (index, outcome.map_err(|error| format!("{error}{}", context.hint(&server, &error))))
         });
     }
     // Indexed like the servers, so that the output keeps their order.
@@ -98,7 +98,7 @@ where
         let names: Vec<Arc<str>> =
             waiting.iter().flatten().map(|it| Arc::clone(&it.name)).collect();
         let next = tokio::time::timeout_at(deadline, tasks.join_next());
-        let Ok(Some(done)) = desk.wait(|| waiting_for(&names), next).await else { break };
+        let Ok(Some(done)) = context.wait(|| waiting_for(&names), next).await else { break };
         // A task that panicked counts as late.
         let Ok((index, outcome)) = done else { continue };
         let Some(server) = waiting.get_mut(index).and_then(Option::take) else { continue };

@@ -11,7 +11,7 @@ use hardline_wire::encode::code;
 
 use super::save::{self, Folder};
 use super::server::Server;
-use super::session::{self, Desk};
+use super::session::{self, RunContext};
 use super::target::TargetArgs;
 use super::{Format, ShowArgs, arguments, nearest, print, tool, write};
 use crate::terminal::{Color, complain};
@@ -85,24 +85,24 @@ pub(crate) fn run(args: &CallArgs) -> Result<ExitCode> {
     let params = params(tool, arguments)?;
     // A call cannot be undone, so the directory is checked first.
     save::prepare(args.save.as_deref(), args.show.format)?;
-    session::run(&args.target, async |desk| call(args, &desk, &server, tool, &params).await)
+    session::run(&args.target, async |context| call(args, &context, &server, tool, &params).await)
 }
 
 async fn call(
     args: &CallArgs,
-    desk: &Desk,
+    context: &RunContext,
     server: &Server,
     tool: &str,
     params: &str,
 ) -> Result<ExitCode> {
-    let connection = match desk.wait(|| server.connecting(), desk.connect(server)).await {
+    let connection = match context.wait(|| server.connecting(), context.connect(server)).await {
         Ok(connection) => connection,
-        Err(error) => return Ok(desk.fail(server, &error)),
+        Err(error) => return Ok(context.fail(server, &error)),
     };
-    let line = desk.line.clone();
+    let line = context.line.clone();
     let options = RequestOptions::default().on_progress(move |progress| line.show(&progress));
     let request = connection.request_json("tools/call", params, &options);
-    let outcome = desk.attend(&print::name(tool), request).await;
+    let outcome = context.attend(&print::name(tool), request).await;
     // A result that cannot be parsed counts as a failed call.
     let outcome = outcome.and_then(|it| Ok((print::Shown::read(&it)?, it)));
     match outcome {
@@ -132,7 +132,7 @@ async fn call(
             };
             match meant {
                 Some(meant) => complain(&format!("{error}; {meant}")),
-                None => return Ok(desk.fail(server, &error)),
+                None => return Ok(context.fail(server, &error)),
             }
             Ok(ExitCode::from(1))
         }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use hardline_auth::{Auth, AuthSettings, MemoryStore, Secret, TokenStore, default_store};
 use hardline_client::config::{ProcessVariables, ServerConfig};
 use hardline_transport::client::{BoxFuture, TransportError};
-use hardline_transport::http::{HeaderSource, Headers, Next, Refusal, Target};
+use hardline_transport::http::{HeaderRefusal, HeaderSource, Headers, Next, Target};
 
 use super::again::Again;
 use crate::directory;
@@ -100,7 +100,10 @@ impl HeaderSource for Given {
         Box::pin(std::future::ready(Ok(Headers::new())))
     }
 
-    fn refused<'a>(&'a self, refusal: Refusal<'a>) -> BoxFuture<'a, Result<Next, TransportError>> {
+    fn refused<'a>(
+        &'a self,
+        refusal: HeaderRefusal<'a>,
+    ) -> BoxFuture<'a, Result<Next, TransportError>> {
         Box::pin(std::future::ready(match refusal.status {
             // A retry with the same token would fail again.
             401 => Err(TransportError::Login(self.0.to_string())),

@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use super::all::{self, PATIENCE};
 use super::server::Server;
-use super::session::Desk;
+use super::session::RunContext;
 use super::target::{TargetArgs, Which};
 use super::{Format, ShowArgs, write};
 use crate::terminal::complain;
@@ -37,15 +37,15 @@ pub(super) trait Listing: Sized + Send + 'static {
 
 /// Lists the items of the selected servers.
 pub(super) async fn list<T: Listing>(
-    desk: &Desk,
+    context: &RunContext,
     target: &TargetArgs,
     show: &ShowArgs,
     which: Which,
 ) -> Result<ExitCode> {
     match which {
-        Which::Given(server) | Which::Named(server) => one::<T>(desk, show, &server).await,
+        Which::Given(server) | Which::Named(server) => one::<T>(context, show, &server).await,
         Which::All(servers) => {
-            let answers = all::ask(desk, servers, target.patience(PATIENCE), T::list).await;
+            let answers = all::ask(context, servers, target.patience(PATIENCE), T::list).await;
             let is_written = write(show.color, |out, is_colored| match show.format {
                 Format::Json => all::json(out, &answers, T::json),
                 Format::Text => {
@@ -64,11 +64,15 @@ pub(super) async fn list<T: Listing>(
     }
 }
 
-async fn one<T: Listing>(desk: &Desk, show: &ShowArgs, server: &Server) -> Result<ExitCode> {
-    let listed = async { T::list(desk.connect(server).await?).await };
-    let listed = match desk.wait(|| server.connecting(), listed).await {
+async fn one<T: Listing>(
+    context: &RunContext,
+    show: &ShowArgs,
+    server: &Server,
+) -> Result<ExitCode> {
+    let listed = async { T::list(context.connect(server).await?).await };
+    let listed = match context.wait(|| server.connecting(), listed).await {
         Ok(listed) => listed,
-        Err(error) => return Ok(desk.fail(server, &error)),
+        Err(error) => return Ok(context.fail(server, &error)),
     };
     let is_written = write(show.color, |out, is_colored| match show.format {
         Format::Json => writeln!(out, "{{{}}}", listed.json()),
@@ -79,21 +83,21 @@ async fn one<T: Listing>(desk: &Desk, show: &ShowArgs, server: &Server) -> Resul
 
 /// Asks one server for one item. After an error, suggests the command that lists the items.
 pub(super) async fn fetch<T: DeserializeOwned>(
-    desk: &Desk,
+    context: &RunContext,
     server: &Server,
     (method, params): (&str, &str),
     command: &str,
 ) -> Result<(T, RawResult), ExitCode> {
     let fetched = async {
-        let connection = desk.wait(|| server.connecting(), desk.connect(server)).await?;
-        let line = desk.line.clone();
+        let connection = context.wait(|| server.connecting(), context.connect(server)).await?;
+        let line = context.line.clone();
         let options = RequestOptions::default().on_progress(move |progress| line.show(&progress));
         let request = connection.request_json(method, params, &options);
-        let result = desk.attend(&server.label(), request).await?;
+        let result = context.attend(&server.label(), request).await?;
         Ok((result.parse::<T>(method)?, result))
     };
     let fetched: Result<_, Error> = fetched.await;
-    desk.line.clear();
+    context.line.clear();
     fetched.map_err(|error| {
         let hint = match &error {
             // For prompts, the arguments are the likely mistake.
@@ -102,7 +106,7 @@ pub(super) async fn fetch<T: DeserializeOwned>(
                 format!("; {list} lists its prompts and their arguments")
             }
             Error::Rpc(_) => format!("; {} lists its {command}", server.suggest(command, &[])),
-            error => desk.hint(server, error),
+            error => context.hint(server, error),
         };
         complain(&format!("{error}{hint}"));
         ExitCode::from(1)

@@ -33,17 +33,9 @@ mod visible;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use clap::ValueEnum;
 
+use crate::format::Format;
 use crate::terminal::{Color, complain};
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// JSON for programs, as the server wrote it
-    Json,
-}
 
 /// Output format and colors.
 #[derive(Debug, clap::Args)]

@@ -19,7 +19,7 @@ pub(super) fn nearest<'a>(
     let score = |name: &str| {
         let name = name.to_lowercase();
         // A prefix is a match, however long the rest of the name is.
-        let begins = 3 <= wanted.len() && name.starts_with(&wanted);
+        let begins = wanted.len() >= 3 && name.starts_with(&wanted);
         if begins { 1.0 } else { strsim::jaro_winkler(&wanted, &name) }
     };
     let scored = names.into_iter().map(|name| (score(name), name));

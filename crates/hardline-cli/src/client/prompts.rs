@@ -115,15 +115,15 @@ pub(crate) fn run(args: &PromptsArgs) -> Result<ExitCode> {
     if params.is_some() {
         save::prepare(args.save.as_deref(), args.show.format)?;
     }
-    session::run(&args.target, async |desk| match (which, params) {
+    session::run(&args.target, async |context| match (which, params) {
         (Which::Given(server) | Which::Named(server), Some(params)) => {
             let request = ("prompts/get", params.as_str());
-            match listing::fetch::<Got>(&desk, &server, request, "prompts").await {
+            match listing::fetch::<Got>(&context, &server, request, "prompts").await {
                 Ok((got, result)) => show(args, &got, &result),
                 Err(code) => Ok(code),
             }
         }
-        (which, _) => listing::list::<Listed>(&desk, &args.target, &args.show, which).await,
+        (which, _) => listing::list::<Listed>(&context, &args.target, &args.show, which).await,
     })
 }
 

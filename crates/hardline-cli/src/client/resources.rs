@@ -16,7 +16,7 @@ use super::listing::{self, Listing};
 use super::print::{self, name};
 use super::save::{self, Folder};
 use super::server::Server;
-use super::session::{self, Desk};
+use super::session::{self, RunContext};
 use super::target::{TargetArgs, Which};
 use super::visible::visible;
 use super::{Format, ShowArgs, all, first_line, write};
@@ -124,18 +124,23 @@ pub(crate) fn run(args: &ResourcesArgs) -> Result<ExitCode> {
     if uri.is_some() {
         save::prepare(args.save.as_deref(), args.show.format)?;
     }
-    session::run(&args.target, async |desk| match (which, uri) {
+    session::run(&args.target, async |context| match (which, uri) {
         (Which::Given(server) | Which::Named(server), Some(uri)) => {
-            read(args, &desk, &server, uri).await
+            read(args, &context, &server, uri).await
         }
-        (which, _) => listing::list::<Listed>(&desk, &args.target, &args.show, which).await,
+        (which, _) => listing::list::<Listed>(&context, &args.target, &args.show, which).await,
     })
 }
 
-async fn read(args: &ResourcesArgs, desk: &Desk, server: &Server, uri: &str) -> Result<ExitCode> {
+async fn read(
+    args: &ResourcesArgs,
+    context: &RunContext,
+    server: &Server,
+    uri: &str,
+) -> Result<ExitCode> {
     let params = serde_json::json!({ "uri": uri }).to_string();
     let request = ("resources/read", params.as_str());
-    match (listing::fetch::<Read>(desk, server, request, "resources").await, &args.output) {
+    match (listing::fetch::<Read>(context, server, request, "resources").await, &args.output) {
         (Err(code), _) => Ok(code),
         (Ok((read, _)), Some(path)) => output(path, &read),
         (Ok((read, result)), None) => show(args, &read, &result),

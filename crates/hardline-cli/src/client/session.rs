@@ -38,7 +38,7 @@ const FLUSH: Duration = Duration::from_secs(1);
 
 /// Shared state of a run. Clones share it.
 #[derive(Clone)]
-pub(super) struct Desk {
+pub(super) struct RunContext {
     pub(super) line: Line,
     is_verbose: bool,
     /// True if the user gave a time limit for requests.
@@ -62,13 +62,13 @@ enum Held {
 /// Does the work, and then closes all connections.
 ///
 /// A signal cancels all requests at their servers and determines the exit status.
-pub(super) fn run<F>(args: &TargetArgs, work: impl FnOnce(Desk) -> F) -> Result<ExitCode>
+pub(super) fn run<F>(args: &TargetArgs, work: impl FnOnce(RunContext) -> F) -> Result<ExitCode>
 where
     F: Future<Output = Result<ExitCode>>,
 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
-    let desk = Desk {
+    let context = RunContext {
         line: Line::new(!args.verbose),
         is_verbose: args.verbose,
         is_timed: args.timeout.is_some(),
@@ -83,21 +83,21 @@ where
         let outcome = tokio::select! {
             biased;
             code = signals.heard() => Ok(code),
-            outcome = work(desk.clone()) => outcome,
+            outcome = work(context.clone()) => outcome,
         };
-        desk.line.clear();
+        context.line.clear();
         // Abandoned requests are cancelled at their servers before this is done.
         tokio::select! {
-            () = desk.wait(|| "waiting for the servers to end".to_owned(), desk.close()) => {}
+            () = context.wait(|| "waiting for the servers to end".to_owned(), context.close()) => {}
             // A second signal ends the wait at once.
-            _ = signals.heard() => desk.line.clear(),
+            _ = signals.heard() => context.line.clear(),
         }
         outcome
     });
-    if let Some(more @ 1..) = desk.ignored.load(Ordering::Relaxed).checked_sub(MAX_TOLD) {
+    if let Some(more @ 1..) = context.ignored.load(Ordering::Relaxed).checked_sub(MAX_TOLD) {
         complain(&format!("ignored from the server: at least {more} more messages"));
     }
-    if let Some(judge) = &desk.judge {
+    if let Some(judge) = &context.judge {
         judge.end();
     }
     #[cfg(unix)]
@@ -125,7 +125,7 @@ pub(super) fn plain(work: impl Future<Output = Result<ExitCode>>) -> Result<Exit
     outcome
 }
 
-impl Desk {
+impl RunContext {
     /// Connects to one server. The connection is closed at the end of the run.
     pub(super) async fn connect(&self, server: &Server) -> Result<Connection, Error> {
         let name = (!server.is_given()).then_some(&*server.name);
@@ -136,13 +136,13 @@ impl Desk {
         let settings = settings.with_closing(self.closing.subscribe());
         // The channel lets the caller give up while the attempt goes on.
         let (done, opened) = oneshot::channel();
-        let (desk, opening) = (self.clone(), server.clone());
+        let (context, opening) = (self.clone(), server.clone());
         // The attempt runs in its own task and is not cancelled with its caller: a server that is
         // killed while it installs itself leaves locks behind. `close` abandons it properly.
         let task = tokio::spawn(async move {
             let outcome = opening.connect(settings).await;
             if let Ok(connection) = &outcome {
-                desk.hold(Held::Connection(connection.clone()));
+                context.hold(Held::Connection(connection.clone()));
             }
             let _ = done.send(outcome);
         });
@@ -163,7 +163,7 @@ impl Desk {
 
     /// Creates a manager for these servers. It is closed at the end of the run.
     pub(super) fn manager(&self, settings: ManagerSettings, servers: &[Server]) -> Manager {
-        let desk = self.clone();
+        let context = self.clone();
         let timeouts: HashMap<Arc<str>, Duration> = servers
             .iter()
             .filter_map(|it| Some((Arc::clone(&it.name), self.timeout(it)?)))
@@ -173,7 +173,7 @@ impl Desk {
                 if let Some(timeout) = timeouts.get(server) {
                     settings = settings.with_configured_timeout(*timeout);
                 }
-                desk.settings_for(Some(server), &name(server), settings)
+                context.settings_for(Some(server), &name(server), settings)
             });
         let manager = Manager::new(settings);
         if self.is_verbose {

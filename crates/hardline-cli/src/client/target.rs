@@ -14,6 +14,7 @@ use hardline_client::config::ServerConfig;
 use hardline_client::manager::ConfiguredServer;
 use hardline_transport::Secrets;
 use hardline_transport::http::{Headers, HttpSettings};
+use hardline_wire::limits::FOREVER;
 
 use super::again::{Again, quoted};
 use super::config::{self, Servers};
@@ -27,8 +28,6 @@ use super::{credentials, header, nearest};
 use crate::duration;
 use crate::terminal::{complain, harmless};
 
-/// Stands for no time limit.
-const FOREVER: Duration = Duration::from_secs(1 << 30);
 /// Name of a server that is given on the command line.
 const GIVEN: &str = "server";
 
@@ -352,19 +351,17 @@ fn command(_: &OsString, _: &[OsString], _: bool) -> Result<Kind> {
 /// Returns the message for a missing server name, with the command that names one.
 fn which(servers: &[Server], phrase: impl Fn(&str) -> String) -> String {
     let usable: Vec<&Server> = servers.iter().filter(|it| it.is_usable()).collect();
-    let (only, known) = match &*usable {
+    let example = match &*usable {
         // A mistake in the configuration explains more than a list of names.
-        [] => match servers.iter().find_map(Server::mistake) {
-            Some(mistake) => return mistake,
-            None => ("SERVER", "is none that is not disabled".to_owned()),
-        },
-        [only] => (&*only.name, format!("is {}", nearest::list([&*only.name].into_iter()))),
-        _ => {
-            let names = usable.iter().map(|it| &*it.name);
-            ("SERVER", format!("are {}", nearest::list(names)))
+        [] => {
+            let none = || format!("name a server: {}; all servers are disabled", phrase("SERVER"));
+            return servers.iter().find_map(Server::mistake).unwrap_or_else(none);
         }
+        [only] => &*only.name,
+        _ => "SERVER",
     };
-    format!("which server? Write {}; there {known}", phrase(only))
+    let known = nearest::list(usable.iter().map(|it| &*it.name));
+    format!("name a server: {}; known servers: {known}", phrase(example))
 }
 
 /// Finds a server by name. Fails if it cannot be used.

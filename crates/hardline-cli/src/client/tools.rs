@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::all::{self, Answer, PATIENCE, State};
 use super::print::name;
 use super::server::Server;
-use super::session::{self, Desk};
+use super::session::{self, RunContext};
 use super::target::{TargetArgs, Which};
 use super::tree::Tree;
 use super::{Format, ShowArgs, first_line, nearest, tool, write};
@@ -83,39 +83,39 @@ pub(crate) fn run(args: &ToolsArgs) -> Result<ExitCode> {
         [tool] => Some(tool.as_str()),
         _ => bail!("a server from --url or -- has no name: write `hardline tools [TOOL]`"),
     };
-    session::run(&args.target, async |desk| match which {
-        Which::Given(server) => given(args, &desk, &server, wanted).await,
-        Which::Named(server) => named(args, &desk, server, wanted).await,
-        Which::All(servers) => everybody(args, &desk, servers).await,
+    session::run(&args.target, async |context| match which {
+        Which::Given(server) => given(args, &context, &server, wanted).await,
+        Which::Named(server) => named(args, &context, server, wanted).await,
+        Which::All(servers) => of_all_servers(args, &context, servers).await,
     })
 }
 
 async fn given(
     args: &ToolsArgs,
-    desk: &Desk,
+    context: &RunContext,
     server: &Server,
     wanted: Option<&str>,
 ) -> Result<ExitCode> {
     let listed = async {
-        let connection = desk.connect(server).await?;
+        let connection = context.connect(server).await?;
         connection.list_tools_json().await
     };
-    let tools: Vec<Json> = match desk.wait(|| server.connecting(), listed).await {
+    let tools: Vec<Json> = match context.wait(|| server.connecting(), listed).await {
         Ok(tools) => tools.iter().map(|it| it.get().into()).collect(),
-        Err(error) => return Ok(desk.fail(server, &error)),
+        Err(error) => return Ok(context.fail(server, &error)),
     };
     one(args, server, &tools, wanted)
 }
 
 async fn named(
     args: &ToolsArgs,
-    desk: &Desk,
+    context: &RunContext,
     server: Server,
     wanted: Option<&str>,
 ) -> Result<ExitCode> {
-    let manager = start(desk, std::slice::from_ref(&server));
+    let manager = start(context, std::slice::from_ref(&server));
     let patience = args.target.patience(OPEN_TIME);
-    desk.wait(|| server.connecting(), decided(&manager, &server, patience)).await;
+    context.wait(|| server.connecting(), decided(&manager, &server, patience)).await;
     let answers = answers(&manager, std::slice::from_ref(&server), &all::too_late(patience));
     let Some(answer) = answers.first() else { bail!("there is no server") };
     let Some(tools) = &answer.items else {
@@ -169,11 +169,15 @@ fn one(
     Ok(ExitCode::from(u8::from(!is_written)))
 }
 
-async fn everybody(args: &ToolsArgs, desk: &Desk, servers: Vec<Server>) -> Result<ExitCode> {
-    let manager = start(desk, &servers);
+async fn of_all_servers(
+    args: &ToolsArgs,
+    context: &RunContext,
+    servers: Vec<Server>,
+) -> Result<ExitCode> {
+    let manager = start(context, &servers);
     let patience = args.target.patience(PATIENCE);
     let waiting = || all::waiting_for(&unlisted(&manager));
-    let waited = desk.wait(waiting, listed(&manager, patience)).await;
+    let waited = context.wait(waiting, listed(&manager, patience)).await;
     let answers = answers(&manager, &servers, &all::too_late(waited));
     let is_written = write(args.show.color, |out, is_colored| match args.show.format {
         Format::Json => all::json(out, &answers, |tools| json(tools)),
@@ -199,13 +203,13 @@ async fn everybody(args: &ToolsArgs, desk: &Desk, servers: Vec<Server>) -> Resul
 }
 
 /// Starts to connect to servers, with the cache of an earlier run.
-fn start(desk: &Desk, servers: &[Server]) -> Manager {
+fn start(context: &RunContext, servers: &[Server]) -> Manager {
     let mut settings = ManagerSettings::default();
     if let Some(state) = crate::directory::state() {
         // The cache makes the list useful while a server is down.
         settings = settings.with_cache(state.join("tools"));
     }
-    let manager = desk.manager(settings, servers);
+    let manager = context.manager(settings, servers);
     for server in servers {
         // A second server of the same name is left out, as in the commands for one server.
         let _ = manager.add(&server.name, Arc::new(server.clone()));

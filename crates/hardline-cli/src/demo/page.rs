@@ -166,7 +166,7 @@ impl Page {
     fn paragraph(&mut self, text: &str, indent: usize) -> io::Result<()> {
         let mut line = String::new();
         for word in text.split_whitespace() {
-            if !line.is_empty() && WIDTH < indent + line.len() + 1 + word.len() {
+            if !line.is_empty() && indent + line.len() + 1 + word.len() > WIDTH {
                 writeln!(self.out, "{:indent$}{line}", "")?;
                 line.clear();
             }

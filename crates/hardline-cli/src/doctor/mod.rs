@@ -17,9 +17,9 @@ use std::process::ExitCode;
 
 use anstream::AutoStream;
 use anyhow::Result;
-use clap::ValueEnum;
 
 use self::report::Report;
+use crate::format::Format;
 use crate::install;
 use crate::install::apply::{self, Action};
 use crate::install::backup::Backups;
@@ -56,12 +56,6 @@ pub(crate) struct DoctorArgs {
     /// Use of colors; `auto`: on a terminal, unless NO_COLOR is set
     #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto)]
     color: Color,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    Text,
-    Json,
 }
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode> {

@@ -13,13 +13,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
 use bytesize::ByteSize;
-use clap::ValueEnum;
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::limits::{DEFAULT_FRAME_BYTES, LimitError, Limits};
 use hardline_wire::line::{Line, LineFramer};
 
 use report::{Report, Reporter};
 
+use crate::format::Format;
 use crate::size;
 
 /// Show the frames of a byte stream: the message on each line, or the error in it
@@ -54,14 +54,6 @@ pub(crate) struct FramesArgs {
     /// Deepest nesting of arrays and objects; at most 65536
     #[arg(long, value_name = "N", default_value_t = Limits::default().max_depth())]
     max_depth: usize,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    /// A table for people
-    Text,
-    /// One JSON document for programs
-    Json,
 }
 
 /// Output format of reports.

@@ -11,11 +11,12 @@
 
 use std::ops::Range;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use hardline_wire::splice::splice;
 
 use super::document::{Document, Format, Node, Value};
 use super::server::{ArgumentList, EntryKind, EntryLaunch, Server};
-use super::{json, toml};
+use super::toml;
 
 /// Change to the entries of servers.
 #[derive(Clone, Debug)]
@@ -49,7 +50,7 @@ pub(crate) fn apply(
         expect(root, &server.path, &step.command)?;
     }
     // The edits work on bytes, so the result is verified on the level of values.
-    let text = splice(&document.text, edits)?;
+    let text = apply_edits(&document.text, edits)?;
     let changed = Document::parse(text.as_bytes(), document.format);
     let is_right = changed.is_ok_and(|changed| match (&changed.root, &expected) {
         (Some(changed), Some(expected)) => changed.says_what(expected),
@@ -200,7 +201,7 @@ fn is_dense(document: &Document, launch: &EntryLaunch) -> bool {
 
 fn quote(format: Format, text: &str) -> String {
     match format {
-        Format::Json => json::quote(text),
+        Format::Json => quote_json(text),
         Format::Toml => toml::quote(text),
     }
 }
@@ -246,19 +247,20 @@ fn set(node: &mut Node, key: &str, value: Option<Value>) {
     }));
 }
 
-fn splice(text: &str, mut edits: Vec<Edit>) -> Result<String> {
+/// Quotes a text as a JSON string.
+pub(super) fn quote_json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn apply_edits(text: &str, mut edits: Vec<Edit>) -> Result<String> {
     // Edits are collected per server, not in text order.
     edits.sort_by_key(|(range, _)| (range.start, range.end));
-    let mut changed = String::with_capacity(text.len() + 256 * edits.len());
-    let mut at = 0;
-    for (range, new) in edits {
-        let kept = text.get(at..range.start).context("two changes overlap")?;
-        changed.push_str(kept);
-        changed.push_str(&new);
-        at = range.end;
-    }
-    changed.push_str(text.get(at..).unwrap_or_default());
-    Ok(changed)
+    ensure!(
+        edits.is_sorted_by(|(one, _), (other, _)| one.end <= other.start),
+        "two changes overlap"
+    );
+    let changed = splice(text.as_bytes(), edits);
+    String::from_utf8(changed).context("a change splits a character")
 }
 
 #[cfg(test)]

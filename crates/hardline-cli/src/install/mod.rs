@@ -17,10 +17,8 @@
 pub(crate) mod apply;
 pub(crate) mod backup;
 pub(crate) mod client;
-pub(crate) mod document;
 mod edit;
 pub(crate) mod file;
-mod json;
 mod long;
 pub(crate) mod program;
 pub(crate) mod run;
@@ -30,6 +28,7 @@ pub(crate) mod show;
 mod toml;
 pub(crate) mod uninstall;
 
+pub(crate) use hardline_client::config::document;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 

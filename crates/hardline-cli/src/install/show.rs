@@ -12,7 +12,7 @@ use hardline_proxy::redact::{is_secret_key, redact_command, redact_text};
 use similar::{ChangeTag, DiffOp, TextDiff};
 
 use super::document::{Document, Format, Node, Value};
-use super::{json, long, toml};
+use super::{edit, long, toml};
 use crate::terminal::Pieces;
 
 /// Keys of objects whose values are often secret.
@@ -157,7 +157,7 @@ impl Search<'_> {
     fn replace(&mut self, node: &Node, text: &str, shown: String) {
         if shown != text {
             let quote = match self.document.format {
-                Format::Json => json::quote,
+                Format::Json => edit::quote_json,
                 Format::Toml => toml::quote,
             };
             self.hide(node, quote(&shown));

@@ -4,13 +4,13 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::ValueEnum;
 use hardline_guard::policy::{Explanation, Policy};
 use hardline_guard::{Direction, Rule};
 use hardline_wire::limits::Limits;
 use serde_json::json;
 
 use super::{PolicyArgs, read_rule};
+use crate::format::Format;
 use crate::json;
 use crate::terminal::harmless;
 use crate::terminal::table::{Cell, Layout, Table, width};
@@ -51,12 +51,6 @@ const FROM: [(Direction, &str); 2] = [
     (Direction::ServerToClient, "from the server"),
     (Direction::ClientToServer, "from the client"),
 ];
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Format {
-    Text,
-    Json,
-}
 
 pub(super) fn run(args: &PolicyShowArgs) -> Result<ExitCode> {
     let policy = args.policy.read()?;

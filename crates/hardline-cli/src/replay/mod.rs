@@ -22,13 +22,13 @@ use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
 use anyhow::{Context, Result};
-use clap::ValueEnum;
 use hardline_transport::process::{
     Command, Environment, Keeper, Stderr, adopt_orphans, flush_stderr,
 };
 use hardline_wire::limits::Limits;
 
 use crate::duration;
+use crate::format::Format;
 use crate::terminal::Color;
 use drive::Outcome;
 use path::Pattern;
@@ -100,14 +100,6 @@ pub(crate) struct ReplayArgs {
     /// Server command and its arguments
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "list")]
     command: Vec<OsString>,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// One JSON document for programs
-    Json,
 }
 
 pub(crate) fn run(args: &ReplayArgs) -> Result<ExitCode> {

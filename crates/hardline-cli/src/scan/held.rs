@@ -11,8 +11,8 @@ use hardline_wire::limits::Limits;
 use hardline_wire::line::{Line, LineEnd, LineFramer};
 
 use super::Stop;
-use super::desk::{BOM, Desk, Finder, Heard, Origin};
 use super::encoding::Encoding;
+use super::line_scanner::{BOM, Finder, JudgedLine, LineScanner, Origin};
 use super::position::{Position, Ruler};
 use super::trace::Trace;
 use crate::recording::Written;
@@ -56,9 +56,9 @@ impl Held {
     }
 
     /// Adds a line. An overlong line must be the last one.
-    pub(super) fn push(&mut self, line: &Line<'_>, heard: Heard<'_>) {
-        self.refused += u64::from(line.whole().is_some() && heard.is_refused());
-        let Heard { text, origin, findings } = heard;
+    pub(super) fn push(&mut self, line: &Line<'_>, judged: JudgedLine<'_>) {
+        self.refused += u64::from(line.whole().is_some() && judged.is_refused());
+        let JudgedLine { text, origin, findings } = judged;
         let Origin { place, base, .. } = origin;
         if self.start.is_none() {
             self.start = Some((place, line.has_bom));
@@ -92,18 +92,26 @@ impl Held {
     }
 
     /// Reports a finding about all held lines; its offset counts from the start of the first line.
-    pub(super) fn tell(&self, finding: &Finding, desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
+    pub(super) fn report(
+        &self,
+        finding: &Finding,
+        scanner: &mut LineScanner<'_, '_>,
+    ) -> Result<(), Stop> {
         let range = finding.offset..finding.offset.saturating_add(finding.length);
-        let place = self.finder(desk.encoding).find(&range);
-        desk.add(finding, place, &self.raw, range)
+        let place = self.finder(scanner.encoding).find(&range);
+        scanner.add(finding, place, &self.raw, range)
     }
 
     /// Reports the findings in the message that the lines were joined to.
-    pub(super) fn tell_joined(&self, text: &[u8], desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
+    pub(super) fn report_joined(
+        &self,
+        text: &[u8],
+        scanner: &mut LineScanner<'_, '_>,
+    ) -> Result<(), Stop> {
         // The lines turned out to be parts of a message, so they no longer count as refused.
-        desk.report.seen.refused -= self.refused;
-        let findings = desk.judge_joined(Direction::ServerToClient, text);
-        let mut finder = self.finder(desk.encoding);
+        scanner.report.seen.refused -= self.refused;
+        let findings = scanner.judge_joined(Direction::ServerToClient, text);
+        let mut finder = self.finder(scanner.encoding);
         // Joining escapes characters, so offsets differ from those in the file.
         let mut trace = Trace::new(text, &self.raw);
         for finding in findings {
@@ -114,19 +122,19 @@ impl Held {
                 _ => 0..self.raw.len(),
             };
             let place = finder.find(&raw);
-            desk.add(&finding, place, text, range)?;
+            scanner.add(&finding, place, text, range)?;
         }
         Ok(())
     }
 
     /// Reports the findings in each line on its own that `is_wanted`.
-    pub(super) fn tell_each(
+    pub(super) fn report_each(
         &self,
-        desk: &mut Desk<'_, '_>,
+        scanner: &mut LineScanner<'_, '_>,
         is_wanted: impl Fn(&Finding) -> bool,
     ) -> Result<(), Stop> {
         let mut judge = Again {
-            framer: LineFramer::new(&desk.judges.limits.clone()),
+            framer: LineFramer::new(&scanner.judges.limits.clone()),
             buffer: Vec::new(),
             is_wanted,
         };
@@ -136,9 +144,9 @@ impl Held {
         };
         for line in self.recorded.iter().filter(|line| line.range.start < overlong) {
             let text = self.raw.get(line.range.clone()).unwrap_or_default();
-            judge.tell(text, line.has_bom, line.origin(), desk)?;
+            judge.report(text, line.has_bom, line.origin(), scanner)?;
         }
-        let mut finder = self.finder(desk.encoding);
+        let mut finder = self.finder(scanner.encoding);
         // A transcript: the lines are adjacent in the file.
         if self.recorded.is_empty() {
             let mut at = 0;
@@ -152,7 +160,7 @@ impl Held {
                 let place = finder.place(at + line.len() - text.len());
                 let text = text.strip_suffix(b"\n").unwrap_or(text);
                 let text = text.strip_suffix(b"\r").unwrap_or(text);
-                judge.tell(text, has_bom, Origin::of(text, place), desk)?;
+                judge.report(text, has_bom, Origin::of(text, place), scanner)?;
                 at += end;
             }
         }
@@ -161,7 +169,7 @@ impl Held {
             Some(line) => line.origin(),
             None => Origin::of(text, finder.place(overlong)),
         };
-        desk.tell(&Heard { text, origin, findings })
+        scanner.report(&JudgedLine { text, origin, findings })
     }
 
     fn finder(&self, encoding: Encoding) -> HeldFinder<'_> {
@@ -183,12 +191,12 @@ struct Again<F> {
 }
 
 impl<F: Fn(&Finding) -> bool> Again<F> {
-    fn tell(
+    fn report(
         &mut self,
         text: &[u8],
         has_bom: bool,
         origin: Origin<'_>,
-        desk: &mut Desk<'_, '_>,
+        scanner: &mut LineScanner<'_, '_>,
     ) -> Result<(), Stop> {
         let Self { framer, buffer, is_wanted } = self;
         buffer.clear();
@@ -196,10 +204,10 @@ impl<F: Fn(&Finding) -> bool> Again<F> {
         buffer.extend_from_slice(text);
         buffer.push(b'\n');
         let line = framer.next_line(&mut &**buffer).filter(|line| !line.is_blank());
-        let findings = line.map(|line| desk.judge(Direction::ServerToClient, &line));
+        let findings = line.map(|line| scanner.judge(Direction::ServerToClient, &line));
         let mut findings = findings.unwrap_or_default();
         findings.retain(is_wanted);
-        desk.tell(&Heard { text, origin, findings })
+        scanner.report(&JudgedLine { text, origin, findings })
     }
 }
 

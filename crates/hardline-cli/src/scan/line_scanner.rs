@@ -14,8 +14,8 @@ use super::report::Report;
 use super::{Judges, Stop};
 use crate::recording::Written;
 
-/// Everything that judging needs.
-pub(super) struct Desk<'a, 'r> {
+/// Judges the lines of a file and reports their findings.
+pub(super) struct LineScanner<'a, 'r> {
     pub(super) judges: &'a mut Judges,
     pub(super) report: &'a mut Report<'r>,
     pub(super) encoding: Encoding,
@@ -36,7 +36,7 @@ pub(super) struct Origin<'a> {
 
 /// A line of a peer and its findings.
 #[derive(Debug)]
-pub(super) struct Heard<'a> {
+pub(super) struct JudgedLine<'a> {
     pub(super) text: &'a [u8],
     pub(super) origin: Origin<'a>,
     pub(super) findings: Vec<Finding>,
@@ -46,7 +46,7 @@ pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 /// Limit on the beginning of a line for excerpts: more than can be shown.
 const SHOWN_BYTES: usize = 512;
 
-impl Heard<'_> {
+impl JudgedLine<'_> {
     /// Returns true if the line is not a message, so that its strings were not judged.
     pub(super) fn is_refused(&self) -> bool {
         self.findings.iter().any(is_refusal)
@@ -63,26 +63,26 @@ pub(super) fn is_about_frame(finding: &Finding) -> bool {
     finding.rule.layer() == "frame"
 }
 
-impl Desk<'_, '_> {
+impl LineScanner<'_, '_> {
     /// Judges a line on its own, and counts it.
-    pub(super) fn hear<'l>(
+    pub(super) fn judge_line<'l>(
         &mut self,
         direction: Direction,
         line: &Line<'l>,
         origin: Origin<'l>,
-    ) -> Heard<'l> {
+    ) -> JudgedLine<'l> {
         let text = match line.content {
             Content::Whole(text) => text,
             Content::Overlong(overlong) => overlong.prefix,
         };
-        let mut heard = Heard { text, origin, findings: Vec::new() };
+        let mut judged = JudgedLine { text, origin, findings: Vec::new() };
         if line.is_blank() {
-            return heard;
+            return judged;
         }
-        heard.findings = self.judge(direction, line);
+        judged.findings = self.judge(direction, line);
         self.report.seen.frames += 1;
         match line.content {
-            Content::Whole(text) => self.count(text, &heard.findings),
+            Content::Whole(text) => self.count(text, &judged.findings),
             Content::Overlong(overlong) => {
                 let seen = &mut self.report.seen;
                 seen.overlong += overlong.length;
@@ -90,7 +90,7 @@ impl Desk<'_, '_> {
                 seen.bytes = seen.bytes.saturating_sub(overlong.length);
             }
         }
-        heard
+        judged
     }
 
     /// Judges a line on its own.
@@ -139,9 +139,9 @@ impl Desk<'_, '_> {
     }
 
     /// Reports the findings in a line.
-    pub(super) fn tell(&mut self, heard: &Heard<'_>) -> Result<(), Stop> {
-        let mut finder = heard.origin.finder(self.encoding);
-        for finding in &heard.findings {
+    pub(super) fn report(&mut self, judged: &JudgedLine<'_>) -> Result<(), Stop> {
+        let mut finder = judged.origin.finder(self.encoding);
+        for finding in &judged.findings {
             let range = finding.offset..finding.offset.saturating_add(finding.length);
             let place = match finding.rule {
                 Rule::FrameBom => finder.find_bom(),
@@ -152,10 +152,10 @@ impl Desk<'_, '_> {
                 _ => finder.find(range.clone()),
             };
             if finding.rule == Rule::FrameBom {
-                let start = heard.text.get(..SHOWN_BYTES).unwrap_or(heard.text);
+                let start = judged.text.get(..SHOWN_BYTES).unwrap_or(judged.text);
                 self.add(finding, place, &[BOM, start].concat(), 0..BOM.len())?;
             } else {
-                self.add(finding, place, heard.text, range)?;
+                self.add(finding, place, judged.text, range)?;
             }
         }
         Ok(())

@@ -3,11 +3,11 @@
 //! Reads in pieces, a text in windows and a transcript frame by frame, so that memory is bounded by
 //! the largest frame or a window.
 
-mod desk;
 mod document;
 mod encoding;
 mod held;
 mod kind;
+mod line_scanner;
 mod output;
 mod position;
 mod print;

@@ -19,8 +19,8 @@ use hardline_wire::line::Line;
 use hardline_wire::message::Message;
 
 use super::Stop;
-use super::desk::{Desk, Heard, is_about_frame};
 use super::held::Held;
+use super::line_scanner::{JudgedLine, LineScanner, is_about_frame};
 
 /// Limit on remembered requests; answers to others are found as well.
 const MAX_PENDING: usize = 1 << 16;
@@ -85,41 +85,41 @@ impl Torn {
     pub(super) fn take(
         &mut self,
         line: &Line<'_>,
-        heard: Heard<'_>,
+        judged: JudgedLine<'_>,
         now: Duration,
-        desk: &mut Desk<'_, '_>,
+        scanner: &mut LineScanner<'_, '_>,
     ) -> Result<(), Stop> {
         let now = now + self.ahead;
-        self.handle_timeout(now, desk)?;
+        self.handle_timeout(now, scanner)?;
         // A line that is a message cannot begin another one.
-        if !self.joiner.is_holding() && !heard.is_refused() {
-            return desk.tell(&heard);
+        if !self.joiner.is_holding() && !judged.is_refused() {
+            return scanner.report(&judged);
         }
         let was_holding = self.joiner.is_holding();
         if self.joiner.handle_line(line, now, &self.pending) == Taken::Pass {
             // The opening brackets did not begin a message.
             if was_holding {
-                self.settle(End::RunOut, desk)?;
+                self.settle(End::RunOut, scanner)?;
             }
-            return desk.tell(&heard);
+            return scanner.report(&judged);
         }
-        self.held.push(line, heard);
+        self.held.push(line, judged);
         if !self.joiner.is_holding() {
-            return self.settle(End::Whole, desk);
+            return self.settle(End::Whole, scanner);
         }
         // No message is longer than a frame, so the hold is ended by its deadline.
         if self.held.is_over(&self.limits) {
             self.ahead += MAX_HOLD;
-            return self.handle_timeout(now + MAX_HOLD, desk);
+            return self.handle_timeout(now + MAX_HOLD, scanner);
         }
         Ok(())
     }
 
     /// Ends the stream.
-    pub(super) fn finish(&mut self, desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
+    pub(super) fn finish(&mut self, scanner: &mut LineScanner<'_, '_>) -> Result<(), Stop> {
         let was_holding = self.joiner.is_holding();
         self.joiner.finish(&self.pending);
-        if was_holding { self.settle(End::RunOut, desk) } else { Ok(()) }
+        if was_holding { self.settle(End::RunOut, scanner) } else { Ok(()) }
     }
 
     /// Remembers a request of the client.
@@ -146,11 +146,15 @@ impl Torn {
         }
     }
 
-    fn handle_timeout(&mut self, now: Duration, desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
+    fn handle_timeout(
+        &mut self,
+        now: Duration,
+        scanner: &mut LineScanner<'_, '_>,
+    ) -> Result<(), Stop> {
         let was_holding = self.joiner.is_holding();
         self.joiner.handle_timeout(now, &self.pending);
         if was_holding && !self.joiner.is_holding() {
-            return self.settle(End::RunOut, desk);
+            return self.settle(End::RunOut, scanner);
         }
         // Only the end of a hold is reported.
         while self.joiner.poll_event().is_some() {}
@@ -158,23 +162,25 @@ impl Torn {
     }
 
     /// Reports the result of a hold.
-    fn settle(&mut self, end: End, desk: &mut Desk<'_, '_>) -> Result<(), Stop> {
+    fn settle(&mut self, end: End, scanner: &mut LineScanner<'_, '_>) -> Result<(), Stop> {
         let held = std::mem::take(&mut self.held);
         // In a transcript, an unfinished hold proves nothing about the server.
         let is_evidence = end == End::Whole || matches!(self.pending, Requests::These(_));
         let mut joined = None;
         while let Some(event) = self.joiner.poll_event() {
             match event {
-                JoinEvent::Found { finding, .. } if is_evidence => held.tell(&finding, desk)?,
+                JoinEvent::Found { finding, .. } if is_evidence => {
+                    held.report(&finding, scanner)?;
+                }
                 JoinEvent::Joined(message) => joined = Some(message),
                 _ => {}
             }
         }
         if let Some(joined) = joined {
             self.forget(&joined.id);
-            return held.tell_joined(&joined.text, desk);
+            return held.report_joined(&joined.text, scanner);
         }
         // Findings about the bytes of single lines were replaced by one about all of them.
-        held.tell_each(desk, |finding| !is_evidence || !is_about_frame(finding))
+        held.report_each(scanner, |finding| !is_evidence || !is_about_frame(finding))
     }
 }

@@ -14,8 +14,8 @@ use hardline_wire::limits::Limits;
 use hardline_wire::line::{Line, LineFramer};
 use hardline_wire::message::Message;
 
-use super::desk::{BOM, Desk, Origin};
 use super::kind::Kind;
+use super::line_scanner::{BOM, LineScanner, Origin};
 use super::position::Position;
 use super::report::Report;
 use super::source::Source;
@@ -40,7 +40,7 @@ pub(super) fn scan(
     loop {
         read_on(source, report)?;
         let (chunk, encoding) = (source.text(), source.encoding());
-        let mut desk = Desk { judges, report, encoding };
+        let mut scanner = LineScanner { judges, report, encoding };
         let mut rest = chunk;
         loop {
             let before = rest;
@@ -49,18 +49,18 @@ pub(super) fn scan(
             let read = before.get(..before.len() - rest.len()).unwrap_or_default();
             end.advance(read, encoding);
             let Some(line) = line else { break };
-            desk.report.seen.bytes += end.offset - start.offset;
+            scanner.report.seen.bytes += end.offset - start.offset;
             let mut place = start;
             if line.has_bom {
                 // The framer strips the mark, so the content starts after it.
                 place.advance(BOM, encoding);
             }
-            reader.take(&line, place, &mut desk)?;
+            reader.take(&line, place, &mut scanner)?;
             start = end;
         }
         if chunk.is_empty() {
             report.seen.not_text += source.replaced();
-            return reader.torn.finish(&mut Desk { judges, report, encoding });
+            return reader.torn.finish(&mut LineScanner { judges, report, encoding });
         }
     }
 }
@@ -113,19 +113,19 @@ impl Reader {
         &mut self,
         line: &Line<'_>,
         place: Position,
-        desk: &mut Desk<'_, '_>,
+        scanner: &mut LineScanner<'_, '_>,
     ) -> Result<(), Stop> {
         let Self { torn, recording } = self;
         if let (Some(recording), Some(text)) = (recording, line.whole())
             && let Some(recorded) = Recorded::read(&mut recording.checker, text)
         {
-            return recording.take(&recorded, text, place, torn, desk);
+            return recording.take(&recorded, text, place, torn, scanner);
         }
         // A line that is not part of the recording is judged as it is.
         let text = line.whole().unwrap_or_default();
         let origin = Origin::of(text, place);
-        let heard = desk.hear(Direction::ServerToClient, line, origin);
-        torn.take(line, heard, Duration::ZERO, desk)
+        let judged = scanner.judge_line(Direction::ServerToClient, line, origin);
+        torn.take(line, judged, Duration::ZERO, scanner)
     }
 }
 
@@ -137,7 +137,7 @@ impl Recording {
         text: &[u8],
         place: Position,
         torn: &mut Torn,
-        desk: &mut Desk<'_, '_>,
+        scanner: &mut LineScanner<'_, '_>,
     ) -> Result<(), Stop> {
         if let Some(time) = recorded.time {
             // The joiner counts time from zero.
@@ -158,15 +158,15 @@ impl Recording {
                 // One recorded entry can contain several lines.
                 let base = usize::try_from(line.offset - start).unwrap_or_default();
                 let origin = Origin { line: text, place, written: Some(&recorded.written), base };
-                let heard = desk.hear(direction, &line, origin);
+                let judged = scanner.judge_line(direction, &line, origin);
                 // A refused line answers no request.
-                let frame = line.whole().filter(|_| !heard.is_refused());
+                let frame = line.whole().filter(|_| !judged.is_refused());
                 let frame = frame.and_then(|text| decoder.decode(text).ok());
                 if !is_server {
-                    desk.tell(&heard)?;
+                    scanner.report(&judged)?;
                     for_each_message(frame, decoder, |message| torn.note_request(message));
                 } else {
-                    torn.take(&line, heard, *now, desk)?;
+                    torn.take(&line, judged, *now, scanner)?;
                     for_each_message(frame, decoder, |message| torn.note_answer(message));
                 }
             }

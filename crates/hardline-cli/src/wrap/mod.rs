@@ -26,7 +26,7 @@ use hardline_proxy::audit::{self, AuditWriter, Options, Output, SessionStart};
 use hardline_proxy::launch::LaunchId;
 use hardline_proxy::pins::{PinFile, PinStore};
 use hardline_proxy::record::Recorder;
-use hardline_proxy::relay::{Restart, Settings};
+use hardline_proxy::relay::{RelaySettings, Restart};
 use hardline_proxy::wrap::{SessionOutcome, WrapError};
 use hardline_transport::process::{
     adopt_orphans, deny_foreign_access, end_descendants, flush_stderr,
@@ -181,7 +181,7 @@ pub(crate) fn run(args: &WrapArgs) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
 
-    let mut settings = Settings::new(&name, policy.clone());
+    let mut settings = RelaySettings::new(&name, policy.clone());
     settings.restart = args.restart;
     settings.request_timeout = args.request_timeout;
     settings.pins = pins;
@@ -326,7 +326,7 @@ impl WrapArgs {
                 let rule = Rule::ToolChanged;
                 let action = policy.action(rule, Some(name), None, Direction::ServerToClient);
                 // A user who gave a lock file, or blocks changed tools, relies on the pins.
-                if self.lock.is_some() || Action::Block <= action {
+                if self.lock.is_some() || action >= Action::Block {
                     bail!("{error}");
                 }
                 observer.trouble(Duration::ZERO, &format!("tools cannot be compared: {error}"));

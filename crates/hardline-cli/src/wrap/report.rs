@@ -128,9 +128,10 @@ impl Report {
             Notice::Found(found) => {
                 let rule = found.finding.rule;
                 let of_rule = || TokenBucket::new(MAX_OF_RULE);
-                let bucket = match is_important(found) {
-                    true => self.important.entry(rule).or_insert_with(of_rule),
-                    false => &mut self.lines,
+                let bucket = if is_important(found) {
+                    self.important.entry(rule).or_insert_with(of_rule)
+                } else {
+                    &mut self.lines
                 };
                 (bucket, rule.name())
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hardline_guard::policy::Policy;
 use hardline_proxy::launch::known;
-use hardline_proxy::relay::Settings;
+use hardline_proxy::relay::RelaySettings;
 use hardline_proxy::wrap::{SessionOutcome, WrapError};
 use hardline_transport::process::write_stderr;
 use tokio::task::JoinHandle;
@@ -26,7 +26,7 @@ pub(super) async fn session(
     args: &WrapArgs,
     name: &str,
     policy: &Policy,
-    settings: Settings,
+    settings: RelaySettings,
     server: &ServerStart,
     observer: &RefCell<WrapObserver>,
 ) -> Result<Option<SessionOutcome>, WrapError> {

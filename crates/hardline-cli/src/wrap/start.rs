@@ -9,7 +9,7 @@ use hardline_guard::policy::Policy;
 use hardline_guard::tools::Glob;
 use hardline_guard::{Action, Found, Rule};
 use hardline_proxy::audit::Launch;
-use hardline_proxy::launch::known::{Change, Program, Programs};
+use hardline_proxy::launch::known::{Program, ProgramChange, Programs};
 use hardline_proxy::launch::{Confined, Start, User, confine, judge, search_path, standard_path};
 use hardline_transport::process::{Command, Environment, Keeper, SpawnError, Stderr};
 
@@ -138,7 +138,7 @@ pub(super) fn identify(
     };
     identity.launch.sha256 = Some(program.sha256.clone());
     identity.program = Some(program.clone());
-    if let Change::Changed { before } = change {
+    if let ProgramChange::Changed { before } = change {
         let short = |hash: &str| hash.get(..SHOWN_DIGITS).unwrap_or(hash).to_owned();
         let path = start.program.display();
         let (old, new) = (short(&before.sha256), short(&program.sha256));
@@ -146,14 +146,14 @@ pub(super) fn identify(
             format!("{path} has changed since the last start: sha256 {old}… → {new}…")
         } else {
             format!(
-                "another executable than at the last start: {} (sha256 {old}…) → {path} ({new}…)",
+                "the executable changed since the last start: {} (sha256 {old}…) → {path} ({new}…)",
                 before.path.display()
             )
         };
         let found = start.found(policy, name, Rule::LaunchChanged, detail);
         identity.found = Some(found).filter(|found| found.action != Action::Allow);
     }
-    let is_blocked = identity.found.as_ref().is_some_and(|found| Action::Block <= found.action);
+    let is_blocked = identity.found.as_ref().is_some_and(|found| found.action >= Action::Block);
     let Some(file) = file else { return identity };
     let kept = if is_blocked {
         // Stored apart from the pinned one, for `hardline pin approve`.

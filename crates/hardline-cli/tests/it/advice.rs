@@ -47,7 +47,7 @@ fn commands_that_are_suggested_name_the_same_configuration() {
         run_suggested(&home, &err);
     }
     let (_, err) = run_in(&home, &[&["call", "env"][..], &at].concat(), 2);
-    assert!(err.contains("Write `hardline call SERVER env --config 'it'"), "{err}");
+    assert!(err.contains("name a server: `hardline call SERVER env --config 'it'"), "{err}");
     // The call at the end of a tool's description works too.
     let (out, _) = run_in(&home, &[&["tools", "my demo", "env"][..], &at].concat(), 0);
     let call = out.trim_end().rsplit("\n  ").next().unwrap();
@@ -265,7 +265,7 @@ fn another_server_of_the_name_is_no_substitute_for_one_that_is_wrong() {
     let (out, _) = run_in(&home, &["call", "x@cursor", "echo", r#"{"text":"a"}"#], 0);
     assert_eq!(out, "a\n");
     let (_, err) = run_in(&home, &["call", "echo"], 2);
-    assert!(err.contains("Write `hardline call x@cursor echo`; there is x@cursor"), "{err}");
+    assert!(err.contains("`hardline call x@cursor echo`; known servers: x@cursor"), "{err}");
     let (_, err) = run_in(&home, &["tools"], 0);
     assert!(err.contains("warning: ") && err.contains("mcpServers.x.command"), "{err}");
 }

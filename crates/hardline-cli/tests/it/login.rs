@@ -122,7 +122,7 @@ fn a_server_that_wants_no_login_is_told_from_one_that_does() {
         _ => it.status(404).await,
     });
     let (_, err) = run_in(&Home::new(), &["login", "--url", &server.url("/mcp")], 1);
-    assert!(err.contains("asks for no login"), "{err}");
+    assert!(err.contains("requests no login"), "{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
     let asked: Vec<_> = server.requests().iter().map(|it| it.path.clone()).collect();
     assert!(asked.iter().all(|it| it != "/register"), "{asked:?}");

@@ -189,7 +189,7 @@ fn mistakes_are_answered_with_what_to_write() {
         2,
         "name a tool of github; `hardline tools github` lists them",
     );
-    check(&both, &["call", "echo", "{}"], 2, "Write `hardline call SERVER echo`");
+    check(&both, &["call", "echo", "{}"], 2, "name a server: `hardline call SERVER echo`");
     check(&both, &["call", "githb", "echo"], 2, "did you mean github?");
     check(&both, &["call", "github", "ecko"], 1, "github has no tool ecko; did you mean echo?");
     check(&both, &["call", "github", "echo", "{"], 2, "the arguments are not JSON");
@@ -200,7 +200,7 @@ fn mistakes_are_answered_with_what_to_write() {
     check(&both, &["tools", "--header", "A: b"], 2, "--header needs a server at a --url");
     check(&both, &["login", "github"], 2, "github is started by a command and needs no login");
     let one = home(&json!({"demo": demo()}));
-    check(&one, &["call", "echo"], 2, "Write `hardline call demo echo`; there is demo");
+    check(&one, &["call", "echo"], 2, "`hardline call demo echo`; known servers: demo");
     check(&one, &["tools", "--config", "no.json"], 2, "no.json: there is no such file");
     one.write("broken.json", "{\n  \"mcpServers\": {,}\n}");
     check(&one, &["tools", "--config", "broken.json"], 2, "broken.json:2:");

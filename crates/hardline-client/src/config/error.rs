@@ -67,10 +67,10 @@ pub enum Problem {
         suggestion: Option<String>,
     },
     /// A key occurs twice. Programs disagree on which of the two counts.
-    #[error("the key is there twice; take one of them out")]
+    #[error("the key is there twice; remove one of them")]
     Duplicate,
     /// Two servers have the same name.
-    #[error("there are two servers of this name; rename or take out one of them")]
+    #[error("there are two servers of this name; rename or remove one of them")]
     DuplicateServer,
     /// The name of a server is empty.
     #[error("the server has no name; write one between the quotes")]
@@ -86,36 +86,34 @@ pub enum Problem {
         help: &'static str,
     },
     /// A number or boolean was accepted as a string. Not fatal.
-    #[error("a string expected, {found} found, which is taken as it is written; put it in quotes")]
+    #[error("expected a string, found {found}; it is used as written, put it in quotes")]
     Unquoted {
         /// Type of the value.
         found: &'static str,
     },
     /// A list is too long.
-    #[error("there are more than {max} values here; take some out")]
+    #[error("there are more than {max} values here; remove some")]
     TooMany {
         /// Limit on the number of values.
         max: usize,
     },
     /// The entry has both a command and an address.
-    #[error(
-        "both a command and {0} are given; a server is started or reached, so take one of them out"
-    )]
+    #[error("both a command and {0} are set; remove one of them")]
     CommandAndUrl(&'static str),
     /// The entry has several addresses.
-    #[error("both {0} and {1} are given; take one of them out")]
+    #[error("both {0} and {1} are set; remove one of them")]
     TwoUrls(&'static str, &'static str),
     /// The entry has neither a command nor an address.
     #[error("neither a command nor a url is given; add one of them")]
     NoServer,
     /// Only the client can start the server. Not fatal, because there is nothing to correct.
-    #[error("{0} starts this server by means of its own; it is left out here")]
+    #[error("{0} starts this server in its own way, so it is skipped here")]
     ClientOnly(&'static str),
     /// The command is empty.
     #[error("the command is empty; name the program to start")]
     EmptyCommand,
     /// The type of the server is unknown.
-    #[error("unknown type {0}; it is one of stdio, http and sse")]
+    #[error("unknown type {0}; expected stdio, http or sse")]
     UnknownType(String),
     /// The type of the server contradicts its other keys.
     #[error("type {kind} needs {needs}, and there is {found}; change one of them")]
@@ -128,7 +126,7 @@ pub enum Problem {
         found: &'static str,
     },
     /// The key applies only to the other kind of server. Not fatal.
-    #[error("this is for servers {0} and is ignored; take it out")]
+    #[error("this is for servers {0} and is ignored; remove it")]
     OtherKind(&'static str),
     /// Hardline does not support this feature of the client. Not fatal.
     #[error("this is not supported here and is ignored; {0}")]
@@ -137,10 +135,10 @@ pub enum Problem {
     #[error("{0}; write it as https://example.com/mcp")]
     Url(String),
     /// The header cannot be sent.
-    #[error("{0}; correct or take out this header")]
+    #[error("{0}; correct or remove this header")]
     Header(String),
     /// The value contains a NUL character, which arguments, variables and paths cannot have.
-    #[error("a NUL character, which no program can be given; take it out")]
+    #[error("a NUL character, which no program can be given; remove it")]
     Nul,
     /// The name is not valid for an environment variable.
     #[error(
@@ -162,13 +160,11 @@ pub enum Problem {
         help: String,
     },
     /// Only the client can resolve this `${…}` reference.
-    #[error(
-        "${{{0}}} is known to the client alone; write the value here, or as a variable of the environment"
-    )]
+    #[error("only the client knows ${{{0}}}; write the value here or use an environment variable")]
     Unsupported(String),
     /// The default of a variable contains another reference.
     #[error(
-        "the default of {0} holds a ${{…}} itself, which is not put in; write a plain default, or ${{{0}}} alone"
+        "the default of {0} contains another ${{…}}, which is not expanded; write a plain default, or ${{{0}}} alone"
     )]
     Nested(String),
     /// The `envFile` cannot be read.
@@ -186,7 +182,7 @@ pub enum Problem {
     #[error("there are more mistakes, which are not listed; correct these first")]
     MoreMistakes,
     /// This platform cannot start servers; only Unix can.
-    #[error("servers can be started on Unix alone so far; use one with a url")]
+    #[error("servers can be started on Unix only; use one with a url")]
     NoProcesses,
 }
 
@@ -258,6 +254,6 @@ pub(super) fn show(bytes: &[u8]) -> String {
 fn suggestion_text(suggestion: Option<&str>) -> String {
     match suggestion {
         Some(key) => format!("; did you mean {key}?"),
-        None => "; take it out if it was meant for Hardline".to_owned(),
+        None => "; remove it if it was meant for Hardline".to_owned(),
     }
 }

@@ -72,7 +72,7 @@ impl UrlConfig {
         let config = HttpSettings::new(&url).map_err(|error| {
             let reason = if has_variables {
                 // The parser's message may quote the URL, and with it the value of a variable.
-                "what the variables make of this is not the address of a server".to_owned()
+                "with its variables expanded, this is not a valid server URL".to_owned()
             } else {
                 error.to_string()
             };

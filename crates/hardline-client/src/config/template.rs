@@ -330,8 +330,8 @@ mod tests {
 
     #[test]
     fn rejects_references_in_defaults() {
-        let expected = "the default of A holds a ${…} itself, which is not put in; write a plain default, or \
-                        ${A} alone";
+        let expected = "the default of A contains another ${…}, which is not expanded; write a \
+                        plain default, or ${A} alone";
         for dialect in [Dialect::Generic, Dialect::ClaudeCode, Dialect::GeminiCli] {
             check(dialect, "x${A:-${KEY}}", Err(expected));
             check(dialect, "${A:-b${KEY:-c}}", Err(expected));
@@ -359,8 +359,8 @@ mod tests {
             check(
                 dialect,
                 "${command:x.y}",
-                Err("${command:x.y} is known to the client alone; write the value here, or as a \
-                     variable of the environment"),
+                Err("only the client knows ${command:x.y}; write the value here or use an \
+                     environment variable"),
             );
         }
         check(Dialect::Roo, "${workspaceFolder}", Ok("/srv/shop"));

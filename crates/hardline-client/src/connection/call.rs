@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use hardline_transport::Secrets;
 use hardline_transport::client::{
-    Answer, OneWayMessage, Outcome, OutgoingRequest, Transport, TransportError, TransportKind,
+    Answer, AnswerOutcome, OneWayMessage, OutgoingRequest, Transport, TransportError, TransportKind,
 };
 use hardline_wire::excerpt::Excerpt;
+use hardline_wire::limits::FOREVER;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::unconstrained;
@@ -24,8 +25,6 @@ use super::session::NegotiatedSession;
 use super::{Connection, Inner, Progress, closed, input, lenient, tools};
 use crate::{Error, RpcError};
 
-/// Substitute for "no timeout": longer than any process runs, and short enough to add to an instant.
-const FOREVER: Duration = Duration::from_secs(1 << 30);
 /// Limit on the total duration of a request that has a timeout, unless the settings say otherwise. A server
 /// could keep a request alive forever with progress alone.
 const MAX_TOTAL: Duration = Duration::from_secs(3600);
@@ -95,8 +94,8 @@ impl RawResult {
     /// Returns the result as JSON.
     pub fn get(&self) -> &str {
         match self.answer.outcome() {
-            Outcome::Result(result) => result,
-            Outcome::Error { .. } => "null",
+            AnswerOutcome::Result(result) => result,
+            AnswerOutcome::Error { .. } => "null",
         }
     }
 
@@ -410,12 +409,12 @@ fn with_token(meta: &str, id: i64) -> String {
 pub(super) fn result<'a>(method: &str, answer: &'a Answer) -> Result<&'a str, Error> {
     match answer.outcome() {
         // MCP results are always objects.
-        Outcome::Result(result) if result.starts_with('{') => Ok(result),
-        Outcome::Result(_) => Err(Error::Unexpected {
+        AnswerOutcome::Result(result) if result.starts_with('{') => Ok(result),
+        AnswerOutcome::Result(_) => Err(Error::Unexpected {
             method: method.to_owned(),
             reason: "the result is not an object".into(),
         }),
-        Outcome::Error { code, message, data } => Err(Error::Rpc(RpcError {
+        AnswerOutcome::Error { code, message, data } => Err(Error::Rpc(RpcError {
             code,
             message: message.to_owned(),
             data: data.and_then(|data| serde_json::from_str(data).ok()),

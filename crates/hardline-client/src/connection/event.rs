@@ -325,10 +325,12 @@ impl Inner {
     }
 
     fn handle_request(self: &Arc<Self>, id: Id<'static>, method: &str, text: &str) {
-        if self.session().is_stateless() {
+        let session = self.session();
+        if session.is_stateless() {
             let method = Excerpt::new(method.as_bytes(), 80);
+            let version = session.info.version;
             self.trouble(&format!(
-                "the server sent a request ({method}), which version 2026-07-28 does not allow"
+                "the server sent a request ({method}), which version {version} does not allow"
             ));
             return;
         }

@@ -7,7 +7,9 @@
 
 use std::sync::{Arc, PoisonError};
 
-use hardline_transport::client::{Answer, OneWayMessage, Outcome, OutgoingRequest, TransportError};
+use hardline_transport::client::{
+    Answer, AnswerOutcome, OneWayMessage, OutgoingRequest, TransportError,
+};
 use hardline_wire::encode::code;
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::version::Version;
@@ -159,22 +161,20 @@ impl Inner {
         }
     }
 
-    /// Sends `server/discover` in the format of `version`. Asks a second time if the server rejects that version
-    /// and yet lists it as supported.
+    /// Sends `server/discover` in the format of `version`. If the server rejects that version, asks a second time
+    /// in the newest one that it offers, which may be the same: some servers reject the first request of a
+    /// connection and name the very version that it used.
     async fn discover(&self, version: Version) -> Result<Result<Answer, TransportError>, Error> {
         let answer = self.discover_once(version).await?;
-        // Some servers reject the first request of a connection and name the very version that it used.
-        let is_offered = answer.as_ref().is_ok_and(|answer| match answer.outcome() {
-            Outcome::Error { code: code::UNSUPPORTED_PROTOCOL_VERSION, data, .. } => {
-                supported(data).iter().any(|it| it == version.as_str())
+        let offered = answer.as_ref().ok().and_then(|answer| match answer.outcome() {
+            AnswerOutcome::Error { code: code::UNSUPPORTED_PROTOCOL_VERSION, data, .. } => {
+                newest_stateless(known(&supported(data)), version)
             }
-            _ => false,
+            _ => None,
         });
-        if !is_offered {
-            return Ok(answer);
-        }
-        let again = self.discover_once(version).await?;
-        let is_result = |it: &Answer| matches!(it.outcome(), Outcome::Result(_));
+        let Some(offered) = offered else { return Ok(answer) };
+        let again = self.discover_once(offered).await?;
+        let is_result = |it: &Answer| matches!(it.outcome(), AnswerOutcome::Result(_));
         Ok(if again.as_ref().is_ok_and(is_result) { again } else { answer })
     }
 
@@ -193,7 +193,7 @@ impl Inner {
     /// Interprets the answer to `server/discover`.
     fn read_discovery(&self, answer: &Answer, version: Version) -> Result<Discovery, Error> {
         match answer.outcome() {
-            Outcome::Result(result) => {
+            AnswerOutcome::Result(result) => {
                 // A result of another shape is from a server that answers unknown methods somehow.
                 let Ok(found) = lenient::read::<Discovered>("server/discover", result) else {
                     return Ok(Discovery::Handshake(NEWEST_WITH_HANDSHAKE));
@@ -205,10 +205,10 @@ impl Inner {
                     instructions: found.instructions.clone(),
                 })
             }
-            Outcome::Error { code: code::UNSUPPORTED_PROTOCOL_VERSION, data, .. } => {
+            AnswerOutcome::Error { code: code::UNSUPPORTED_PROTOCOL_VERSION, data, .. } => {
                 self.choose(&supported(data), version, bare_info)
             }
-            Outcome::Error { .. } => Ok(Discovery::Handshake(NEWEST_WITH_HANDSHAKE)),
+            AnswerOutcome::Error { .. } => Ok(Discovery::Handshake(NEWEST_WITH_HANDSHAKE)),
         }
     }
 
@@ -220,12 +220,11 @@ impl Inner {
         wanted: Version,
         info: impl FnOnce(Version) -> ServerInfo,
     ) -> Result<Discovery, Error> {
-        let known = || supported.iter().filter_map(|it| it.parse::<Version>().ok());
         // A stateless version is preferred: it needs no session that could be lost.
-        if let Some(version) = newest_stateless(known(), wanted) {
+        if let Some(version) = newest_stateless(known(supported), wanted) {
             return Ok(Discovery::Stateless(Box::new(info(version))));
         }
-        match known().filter(|it| it.has_handshake()).max() {
+        match known(supported).filter(|it| it.has_handshake()).max() {
             Some(version) => Ok(Discovery::Handshake(version)),
             None => {
                 let list = supported.join(", ");
@@ -288,6 +287,11 @@ fn supported(data: Option<&str>) -> Vec<String> {
     named.map(|it| it.supported).unwrap_or_default()
 }
 
+/// Returns those of the listed versions that this client knows.
+fn known(listed: &[String]) -> impl Iterator<Item = Version> {
+    listed.iter().filter_map(|it| it.parse().ok())
+}
+
 /// Returns true if another kind of request would fail in the same way.
 fn is_final(error: &TransportError) -> bool {
     match error {
@@ -305,7 +309,10 @@ fn refused_by_stateless(error: &Error) -> Option<Version> {
     let supported = error.data.as_ref().and_then(|data| data.get("supported")?.as_array());
     let texts = supported.into_iter().flatten().filter_map(serde_json::Value::as_str);
     let listed = newest_stateless(texts.filter_map(|it| it.parse().ok()), NEWEST);
-    listed.or_else(|| (error.code == code::METHOD_NOT_FOUND).then_some(NEWEST))
+    // A server that lists no version knows the first one at least.
+    let first =
+        || (error.code == code::METHOD_NOT_FOUND).then_some(Version::FIRST_WITHOUT_HANDSHAKE);
+    listed.or_else(first)
 }
 
 /// Returns the newest version without a handshake, up to `latest`.

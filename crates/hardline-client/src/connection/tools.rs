@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hardline_transport::client::{Answer, Outcome, TransportKind};
+use hardline_transport::client::{Answer, AnswerOutcome, TransportKind};
 use hardline_wire::encode::code;
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::header::{Header, ParamHeaders, standard_headers};
@@ -40,7 +40,7 @@ impl ToolHeaders {
         {
             return;
         }
-        let Outcome::Result(result) = answer.outcome() else { return };
+        let AnswerOutcome::Result(result) = answer.outcome() else { return };
         each_tool(result, |name, schema| {
             let headers = schema.and_then(|it| ParamHeaders::from_schema(it).ok());
             let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,7 +91,8 @@ pub(super) fn has_wrong_headers(
     session: &NegotiatedSession,
     answer: &Answer,
 ) -> bool {
-    let is_refused = matches!(answer.outcome(), Outcome::Error { code: code::HEADER_MISMATCH, .. });
+    let is_refused =
+        matches!(answer.outcome(), AnswerOutcome::Error { code: code::HEADER_MISMATCH, .. });
     is_refused && method == "tools/call" && session.is_stateless()
 }
 

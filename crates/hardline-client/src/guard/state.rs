@@ -8,7 +8,7 @@ use std::sync::Weak;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
-use hardline_guard::{Direction, Inspection, Rule};
+use hardline_guard::{Direction, Inspected, Inspection, Rule};
 use hardline_transport::client::{
     Answer, OneWayMessage, TransportError, TransportEvent, TransportEvents,
 };
@@ -61,8 +61,11 @@ enum Step {
     /// Deliver the message unchanged.
     Pass,
     /// Deliver this text in that direction, instead of the message or in addition to it.
-    Deliver(Direction, Vec<u8>),
+    Deliver(Direction, Text),
 }
+
+/// A text that the guard has written or changed.
+type Text = Inspected<Cow<'static, [u8]>>;
 
 impl State {
     pub(super) fn new(
@@ -127,7 +130,7 @@ impl State {
             match step {
                 Step::Pass => outgoing = GuardedRequest::AsIs,
                 Step::Deliver(Direction::ClientToServer, text) => {
-                    outgoing = String::from_utf8(text)
+                    outgoing = String::from_utf8(text.into_inner().into_owned())
                         .map_or(GuardedRequest::Nothing, GuardedRequest::Instead);
                 }
                 Step::Deliver(Direction::ServerToClient, text) => self.deliver_to_client(&text),
@@ -162,6 +165,7 @@ impl State {
                 Step::Deliver(Direction::ServerToClient, other)
                     if self.decodes_as_answer(&other) =>
                 {
+                    let other = other.into_inner().into_owned();
                     left = String::from_utf8(other).ok().map(Into::into);
                 }
                 Step::Deliver(direction, other) => self.deliver(direction, &other),
@@ -295,9 +299,9 @@ impl State {
 
     fn take_verdict(&mut self, verdict: Inspection<'_>) -> Vec<Step> {
         // The guard borrows the message if it passes unchanged, and allocates any other output.
-        let step = |delivery: hardline_guard::Delivery<'_>| match delivery.frame.into_inner() {
+        let step = |delivery: hardline_guard::Delivery<'_>| match delivery.frame.get() {
             Cow::Borrowed(_) => Step::Pass,
-            Cow::Owned(text) => Step::Deliver(delivery.direction, text),
+            Cow::Owned(_) => Step::Deliver(delivery.direction, delivery.frame.into_owned()),
         };
         if let Some(rule) = verdict.close {
             self.close(rule);
@@ -342,11 +346,11 @@ impl State {
     }
 
     /// Delivers a message that the guard wrote.
-    fn deliver(&mut self, direction: Direction, text: &[u8]) {
+    fn deliver(&mut self, direction: Direction, text: &Text) {
         if direction == Direction::ServerToClient {
             return self.deliver_to_client(text);
         }
-        let Ok(Frame::Message(message, whole)) = self.decoder.decode(text) else { return };
+        let Ok(Frame::Message(message, whole)) = self.decoder.decode(text.get()) else { return };
         // Only requests get an answer; an error without an id has no recipient on this transport.
         if let Some(id) = message.id() {
             let notice = OneWayMessage::answer(id.clone().into_owned(), whole.text());
@@ -356,8 +360,8 @@ impl State {
     }
 
     /// Delivers a message that the guard wrote or changed to the client.
-    fn deliver_to_client(&mut self, text: &[u8]) {
-        let Ok(Frame::Message(message, whole)) = self.decoder.decode(text) else { return };
+    fn deliver_to_client(&mut self, text: &Text) {
+        let Ok(Frame::Message(message, whole)) = self.decoder.decode(text.get()) else { return };
         let event = match &message {
             Message::Notification(call) => TransportEvent::Notification {
                 method: (*call.method).into(),
@@ -382,8 +386,8 @@ impl State {
         self.push(event);
     }
 
-    fn decodes_as_answer(&mut self, text: &[u8]) -> bool {
-        let decoded = self.decoder.decode(text);
+    fn decodes_as_answer(&mut self, text: &Text) -> bool {
+        let decoded = self.decoder.decode(text.get());
         matches!(decoded, Ok(Frame::Message(Message::Response(_) | Message::Error(_), _)))
     }
 

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use hardline_transport::client::TransportError;
 use hardline_wire::excerpt::Excerpt;
+use hardline_wire::limits::FOREVER;
 use rmcp::model::{CallToolResult, GetPromptResult, ReadResourceResult};
 use serde::Serialize;
 use serde_json::json;
@@ -25,8 +26,6 @@ use crate::{Connection, Error, RequestOptions};
 
 /// Limit on sending a request that servers keep refusing before they process it.
 const MAX_SENDS: u32 = 8;
-/// Substitute for "no limit": longer than any process runs, and short enough to add to an instant.
-const FOREVER: Duration = Duration::from_secs(1 << 30);
 /// Number of bytes of a name that an error quotes.
 const NAME_BYTES: usize = 80;
 /// Methods without side effects, which can be repeated safely.

@@ -51,6 +51,7 @@ impl Hub {
     }
 
     pub(super) fn remove(&self, name: &str) -> Option<Arc<Member>> {
+        // The catalog is rebuilt from the members, so the write lock must end before that.
         let removed = {
             let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
             let index = members.iter().position(|it| &*it.name == name)?;

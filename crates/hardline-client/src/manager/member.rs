@@ -240,6 +240,7 @@ impl Member {
         if self.has_listed() {
             return Ok(());
         }
+        // Cloned, so that no borrow of the snapshot is alive when the next one is taken.
         let failure = self.snapshot().list_failure.clone();
         Err(match (failure, decided) {
             (Some(failure), _) => self.away(format!("it cannot list its tools: {failure}")),
@@ -273,6 +274,7 @@ impl Member {
                     return Err(self.away_because(&snapshot, "it is not connected yet"));
                 }
             }
+            // Repeated after each change, because a failed attempt discards earlier signals.
             self.asked.notify_one();
             // At the deadline, the latest snapshot has the best reason for the error.
             let changed = tokio::time::timeout_at(deadline, watch.changed()).await;

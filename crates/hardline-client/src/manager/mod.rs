@@ -26,20 +26,11 @@
 //!   server has not listed yet, up to
 //!   [`with_max_wait`](ManagerSettings::with_max_wait). A call that was in flight when the connection was
 //!   lost is repeated only if the tool declares itself read-only or idempotent.
-//! - Reconnection uses backoff (the delays are in `schedule`). After five
-//!   failures within 30 s, a server that the manager starts itself is restarted only on request.
+//! - Reconnection uses backoff. After five failures within 30 s, a server that the manager starts itself is
+//!   restarted only on request.
 //! - The tools of an unavailable server stay in the catalog and are marked, as are tools that only an earlier
 //!   run has listed.
 //! - Everything is bounded: tool lists, buffered notifications and changes of state, and every wait.
-//!
-//! | module | contents |
-//! |---|---|
-//! | `schedule` | backoff and circuit breaker of one server |
-//! | `run` | the task that keeps one server connected |
-//! | `member`, `hub` | the shared state of one server, and of all servers |
-//! | `call` | calls: waiting for the server, sending, repeating |
-//! | `catalog`, `name`, `cache` | the joint tool list, the names in it, and its copy on disk |
-//! | `connect`, `configured` | opening a connection |
 
 mod cache;
 mod call;
@@ -250,6 +241,7 @@ impl Manager {
     /// Closes all servers concurrently, within 15 s. Calls in flight fail. Server processes that the manager
     /// started have exited afterwards.
     pub async fn close(&self) {
+        // Taken first: from here on `begin` refuses servers, so none can slip past the close.
         let tasks = self.inner.tasks.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.inner.close();
         let all = async {

@@ -74,6 +74,7 @@ async fn connect_loop(hub: &Hub, member: &Member) {
                     () = member.closed() => return,
                 };
                 member.change(|snapshot| snapshot.open = None);
+                // The tools stay listed: a restart must not change what a model may call.
                 hub.set_freshness(member, Freshness::Stale);
                 schedule.ended(opened, Instant::now());
                 end
@@ -151,6 +152,7 @@ async fn wait(
     let now = Instant::now();
     let reason: Arc<str> = failure.to_string().into();
     member.change(|snapshot| snapshot.last_failure = Some(Arc::clone(&reason)));
+    // Counted even if only a login helps, so that the slow backoff grows too.
     let mut next = schedule.failed(now, member.connect.is_remote(), random_fraction());
     let state = match next {
         _ if needs_login => {
@@ -168,6 +170,7 @@ async fn wait(
             () = until(next) => return,
             () = member.asked.notified() => {
                 let at = schedule.asked(next);
+                // While the breaker is open, a caller cannot cut its pause short.
                 if matches!(next, Next::At(_)) || at <= Instant::now() {
                     next = Next::At(at);
                 }
@@ -224,6 +227,7 @@ impl Serving<'_> {
                     self.connection.close().await;
                     return End::Restart;
                 }
+                // Neither future completes; they make progress only while this loop polls them.
                 () = &mut listing => {}
                 () = &mut listening => {}
             }

@@ -35,7 +35,7 @@ impl FrameJudge {
     }
 
     pub(super) fn refuse_noise(&self, text: &[u8], findings: &mut Vec<Finding>) -> Refused {
-        let detail = "no message: kept off the protocol";
+        let detail = "not a message: removed from the protocol stream";
         let rule = Rule::FrameNoise;
         findings.reserve_exact(1);
         findings.push(finding_at(rule, self.direction, text, 0, text.len(), detail));

@@ -128,7 +128,7 @@ impl Guard {
         }
         let frame = match action {
             Action::Allow | Action::Log => Some(Cow::Borrowed(line)),
-            Action::Sanitize => Some(Cow::Owned(content::splice(line, edits))),
+            Action::Sanitize => Some(Cow::Owned(content::apply(line, edits))),
             Action::Block | Action::Close => None,
         };
         // Some readers also end a line at a carriage return or a separator.

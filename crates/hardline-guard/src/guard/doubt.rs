@@ -46,7 +46,7 @@ impl Guard {
         }
         let length = memchr(b'{', text).unwrap_or_default();
         let detail = if cut.is_padding {
-            "text before an answer on its line: kept off the protocol"
+            "text before an answer on its line: removed from the protocol stream"
         } else {
             "an answer after other text on its line: not delivered, a document may have written it"
         };
@@ -164,10 +164,8 @@ impl Guard {
         was_suspect: bool,
         now: Duration,
     ) {
-        let is_unclear = match was_suspect {
-            true => !is_noise || may_be_part(text),
-            false => !is_noise && !is_clear(text),
-        };
+        let is_unclear =
+            if was_suspect { !is_noise || may_be_part(text) } else { !is_noise && !is_clear(text) };
         if is_unclear {
             self.session.doubt_all(now);
         }

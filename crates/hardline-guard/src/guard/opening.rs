@@ -65,7 +65,7 @@ impl Guard {
         let value = result.get(KEY);
         if has_twin(result, KEY) {
             // Some clients would read the other one.
-            let detail = "a second member is `instructions` to some readers";
+            let detail = "some readers take a second member for `instructions`";
             self.note_opening(
                 Rule::FrameAmbiguousKey,
                 Action::Block,

@@ -269,7 +269,7 @@ impl Guard {
                 rule,
                 Direction::ServerToClient,
                 name,
-                "a tool with a second member that is `name` to some readers",
+                "some readers take a second member of this tool for `name`",
             )
         });
     }

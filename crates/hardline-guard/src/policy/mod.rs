@@ -86,7 +86,7 @@ mod why;
 pub use error::{Fault, PolicyError};
 pub use launch::Launch;
 pub use profile::{Profile, UnknownProfile};
-pub use setting::{Burst, Settings};
+pub use setting::{Burst, PolicySettings};
 pub use switch::Switches;
 pub use table::Actions;
 pub use why::Explanation;
@@ -96,7 +96,7 @@ pub use why::Explanation;
 pub struct Policy {
     profile: Profile,
     layers: Layers,
-    settings: Settings,
+    settings: PolicySettings,
     /// The actions for all servers without a table of their own.
     actions: Actions,
     servers: HashMap<String, Server>,
@@ -106,7 +106,7 @@ pub struct Policy {
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Server {
     actions: Actions,
-    settings: Settings,
+    settings: PolicySettings,
     tools: HashMap<String, Actions>,
 }
 
@@ -121,7 +121,7 @@ impl Policy {
         let read = Read {
             profile,
             layers: Layers::default(),
-            settings: Settings::of(profile),
+            settings: PolicySettings::of(profile),
             server_settings: Vec::new(),
         };
         Self::new(read)
@@ -192,7 +192,7 @@ impl Policy {
     }
 
     /// Returns the settings for a server.
-    pub fn settings(&self, server: Option<&str>) -> &Settings {
+    pub fn settings(&self, server: Option<&str>) -> &PolicySettings {
         let server = server.and_then(|server| self.servers.get(server));
         server.map_or(&self.settings, |server| &server.settings)
     }

@@ -13,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{Faults, PolicyError, quoted};
 use super::layer::{Layer, Layers, Says, ServerLayer, Statement};
-use super::setting::Settings;
+use super::setting::PolicySettings;
 use super::settings::read_settings;
 use super::suggest::{list, nearest_rule};
 use super::value::{Node, Reader, Scope, join};
@@ -28,9 +28,9 @@ use Direction::{ClientToServer, ServerToClient};
 pub(super) struct Read {
     pub(super) profile: Profile,
     pub(super) layers: Layers,
-    pub(super) settings: Settings,
+    pub(super) settings: PolicySettings,
     /// Only for servers whose settings differ from the global ones.
-    pub(super) server_settings: Vec<(String, Settings)>,
+    pub(super) server_settings: Vec<(String, PolicySettings)>,
 }
 
 /// Keys of the top level and of a server.
@@ -106,7 +106,7 @@ fn policy(reader: &mut Reader<'_>, top: &DeTable<'_>, given: Option<Profile>) ->
         rules(reader, &scope, key, direction, at_least, &mut layers.global);
     }
 
-    let mut settings = Settings::of(profile);
+    let mut settings = PolicySettings::of(profile);
     read_settings(reader, &scope, &mut settings);
     let mut server_settings = Vec::new();
     if let Some(servers) = reader.table(&scope, "server") {
@@ -131,14 +131,14 @@ fn server(
     reader: &mut Reader<'_>,
     scope: &Scope<'_, '_>,
     layer: &mut ServerLayer,
-    everybody: &Settings,
-) -> Option<Settings> {
+    global: &PolicySettings,
+) -> Option<PolicySettings> {
     reader.known_keys(scope, &[SHARED_KEYS, SERVER_KEYS].concat());
-    let mut settings = everybody.clone();
+    let mut settings = global.clone();
     if let Some((profile, origin)) = profile(reader, scope) {
         // A profile sets only these three; the other settings are inherited.
-        let Settings { burst, close_after, hold_back_ms, .. } = Settings::of(profile);
-        settings = Settings { burst, close_after, hold_back_ms, ..settings };
+        let PolicySettings { burst, close_after, hold_back_ms, .. } = PolicySettings::of(profile);
+        settings = PolicySettings { burst, close_after, hold_back_ms, ..settings };
         layer.own.add(Statement { says: Says::Profile(profile), origin });
     }
     allow_jsonrpc(reader, scope, "allow_jsonrpc", &mut layer.own);
@@ -158,7 +158,7 @@ fn server(
             }
         }
     }
-    (settings != *everybody).then_some(settings)
+    (settings != *global).then_some(settings)
 }
 
 fn profile(reader: &mut Reader<'_>, scope: &Scope<'_, '_>) -> Option<(Profile, Origin)> {

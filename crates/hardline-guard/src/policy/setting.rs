@@ -9,7 +9,7 @@ use crate::tools::ToolFilter;
 
 /// The settings for one server.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Settings {
+pub struct PolicySettings {
     pub(super) limits: Limits,
     pub(super) max_content_bytes: Option<usize>,
     pub(super) burst: Burst,
@@ -19,7 +19,7 @@ pub struct Settings {
     pub(super) launch: Launch,
 }
 
-impl Settings {
+impl PolicySettings {
     /// Limit on `close_after`.
     pub const MAX_CLOSE_AFTER: u32 = 1 << 20;
     /// Limit on `hold_back_ms`.
@@ -94,7 +94,7 @@ impl Settings {
     }
 }
 
-/// A token bucket for notifications: `count` at once, refilled evenly over `window`.
+/// The setting of a policy for the token bucket that limits a server: `count` at once, refilled evenly over `window`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Burst {
     pub(super) count: u32,
@@ -108,22 +108,22 @@ impl Burst {
     pub const MAX_WINDOW_MS: u32 = 3_600_000;
 
     /// 256 at once, 128 per second.
-    pub(super) const BALANCED: Self = Self { count: 256, window_ms: 2000 };
+    pub const BALANCED: Self = Self { count: 256, window_ms: 2000 };
     /// 64 at once, 32 per second.
-    pub(super) const STRICT: Self = Self { count: 64, window_ms: 2000 };
+    pub const STRICT: Self = Self { count: 64, window_ms: 2000 };
 
     /// Returns the size of the token bucket; at least 1.
     ///
     /// Bounds the effect of a flood on the client. Notifications beyond it are coalesced or
     /// dropped, and counted; answers never are. Default: 256, under `strict` 64.
-    pub fn count(self) -> u32 {
+    pub const fn count(self) -> u32 {
         self.count
     }
 
     /// Returns the time in which an empty token bucket refills completely; never zero.
     ///
     /// Default: 2 s, which refills 128 per second, under `strict` 32.
-    pub fn window(self) -> Duration {
-        Duration::from_millis(self.window_ms.into())
+    pub const fn window(self) -> Duration {
+        Duration::from_millis(self.window_ms as u64)
     }
 }

@@ -3,7 +3,7 @@
 use toml::de::DeValue;
 
 use super::Launch;
-use super::setting::{Burst, Settings};
+use super::setting::{Burst, PolicySettings};
 use super::value::{Node, Reader, Scope, join};
 use crate::launch::{Entry, is_variable};
 use crate::tools::{Glob, ToolFilter};
@@ -12,7 +12,7 @@ use crate::tools::{Glob, ToolFilter};
 pub(super) fn read_settings(
     reader: &mut Reader<'_>,
     scope: &Scope<'_, '_>,
-    settings: &mut Settings,
+    settings: &mut PolicySettings,
 ) {
     if let Some(limits) = reader.table(scope, "limits") {
         reader.known_keys(&limits, &["max_frame_bytes", "max_content_bytes", "max_depth"]);
@@ -37,9 +37,9 @@ pub(super) fn read_settings(
         settings.burst.count = count.unwrap_or(settings.burst.count);
         settings.burst.window_ms = window_ms.unwrap_or(settings.burst.window_ms);
     }
-    let close_after = reader.integer(scope, "close_after", Settings::MAX_CLOSE_AFTER);
+    let close_after = reader.integer(scope, "close_after", PolicySettings::MAX_CLOSE_AFTER);
     settings.close_after = close_after.or(settings.close_after);
-    let hold_back_ms = reader.integer(scope, "hold_back_ms", Settings::MAX_HOLD_BACK_MS);
+    let hold_back_ms = reader.integer(scope, "hold_back_ms", PolicySettings::MAX_HOLD_BACK_MS);
     settings.hold_back_ms = hold_back_ms.unwrap_or(settings.hold_back_ms);
     read_tools(reader, scope, &mut settings.tools);
     if let Some(launch) = reader.table(scope, "launch") {

@@ -7,7 +7,7 @@
 use wide::u8x16;
 
 use super::block::BLOCK;
-use super::hidden::{Hidden, Residue};
+use super::hidden::{Hidden, Residue, is_invisible};
 use super::list::List;
 use crate::rule::Rule;
 
@@ -30,9 +30,25 @@ pub(super) fn scan(text: &str, is_part: bool, list: &mut List) -> Residue {
     hidden.finish(list)
 }
 
-/// Returns true if the character controls a terminal and does not belong in plain text.
-pub(crate) fn is_control(char: char) -> bool {
-    char.is_control() && !matches!(char, '\t' | '\n' | '\x0b' | '\x0c' | '\r' | '\u{85}')
+/// Class of a character that is a hit, or is one together with others.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Class {
+    /// Controls a terminal and does not belong in plain text.
+    Control,
+    /// Ends a line for some readers.
+    Separator,
+    /// Is not drawn.
+    Invisible,
+}
+
+/// Returns the class of a character. `None` for all that people see, and for layout.
+pub(crate) fn class(char: char) -> Option<Class> {
+    match char {
+        '\t' | '\n' | '\x0c' | '\r' => None,
+        '\x0b' | '\u{85}' | '\u{2028}' | '\u{2029}' => Some(Class::Separator),
+        _ if char.is_control() => Some(Class::Control),
+        _ => is_invisible(char).then_some(Class::Invisible),
+    }
 }
 
 #[inline]
@@ -51,17 +67,20 @@ fn look(text: &str, base: usize, block: &[u8; BLOCK], hidden: &mut Hidden<'_>, l
 fn judge(text: &str, at: usize, hidden: &mut Hidden<'_>, list: &mut List) {
     let Some(char) = text.get(at..).and_then(|it| it.chars().next()) else { return };
     let range = at..at + char.len_utf8();
-    if is_control(char) {
-        let is_escape = matches!(char, '\x1b' | '\u{9b}');
-        let detail = if is_escape { "a terminal escape sequence" } else { "a control character" };
-        list.add_control(range, detail);
-    } else if matches!(char, '\u{2028}' | '\u{2029}' | '\u{85}' | '\x0b') {
-        let detail = "some readers end a line here, others do not";
-        list.add_characters(Rule::ContentLineSeparator, range, detail);
-        // A choice between separators can encode bits too.
-        hidden.take(at, list);
-    } else {
-        hidden.take(at, list);
+    match class(char) {
+        Some(Class::Control) => {
+            let is_escape = matches!(char, '\x1b' | '\u{9b}');
+            let detail =
+                if is_escape { "a terminal escape sequence" } else { "a control character" };
+            list.add_control(range, detail);
+        }
+        Some(Class::Separator) => {
+            let detail = "some readers end a line here, others do not";
+            list.add_characters(Rule::ContentLineSeparator, range, detail);
+            // A choice between separators can encode bits too.
+            hidden.take(at, list);
+        }
+        Some(Class::Invisible) | None => hidden.take(at, list),
     }
 }
 
@@ -125,15 +144,13 @@ pub(super) fn may_matter(rest: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::hidden::is_invisible;
     use super::*;
 
     /// The prefilter misses no relevant character, and skips all others.
     #[test]
     fn what_may_matter_does() {
         for char in '\0'..=char::MAX {
-            let is_separator = matches!(char, '\u{2028}' | '\u{2029}' | '\u{85}' | '\x0b');
-            let matters = is_control(char) || is_separator || is_invisible(char);
+            let matters = class(char).is_some();
             let mut block = [b' '; BLOCK];
             let bytes = char.encode_utf8(&mut block).len();
             // The same at the end of a block, where the next byte is unknown.

@@ -12,7 +12,7 @@
 //! Invariant: where a function returns true, the scanner finds nothing that the escape is a part of.
 
 use super::block::is_base64;
-use super::character;
+use super::character::class;
 use super::decode::base64::MIN_LETTERS;
 use super::message::hex;
 use super::survey::MIN_RUN;
@@ -54,17 +54,7 @@ pub(super) fn is_unicode(rest: &[u8]) -> bool {
         // Some writers escape these three for HTML.
         Ok(b'&') => is_reference(behind),
         Ok(byte @ ..0x80) => !byte.is_ascii_control() && is_harmless_byte(byte),
-        _ => code != 0x17f && char::from_u32(code).is_some_and(is_seen),
-    }
-}
-
-/// Returns true if people see a character, and no other one decides that.
-fn is_seen(char: char) -> bool {
-    let mut bytes = [0; 4];
-    let bytes = char.encode_utf8(&mut bytes).as_bytes();
-    match bytes.first() {
-        Some(0xc2 | 0xcd | 0xd8 | 0xe1..=0xe3 | 0xee..) => !character::may_matter(bytes),
-        _ => true,
+        _ => code != 0x17f && char::from_u32(code).is_some_and(|it| class(it).is_none()),
     }
 }
 

@@ -44,7 +44,7 @@ use list::{Entry, List};
 use message::Class;
 use open::{Opened, Opener};
 
-pub(crate) use character::is_control;
+pub(crate) use character::class;
 pub(crate) use hidden::{Residue, Together, is_invisible};
 pub(crate) use plain::is_plain;
 

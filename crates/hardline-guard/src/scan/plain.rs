@@ -92,7 +92,7 @@ impl<'a> Look<'a> {
         let is_rare = is_rare || self.is_escaped || self.after_backslash != 0;
         let is_plain = (!is_rare || self.check_rare_bytes(window))
             && (!may_run || self.measure_runs(window))
-            && (!is_odd || self.are_odd_bytes_plain(window));
+            && (!is_odd || self.check_odd_bytes(window));
         self.base += BLOCK;
         is_plain
     }
@@ -203,7 +203,7 @@ impl<'a> Look<'a> {
                 wrapped.extend(run.iter().filter(|it| **it != b'\\'));
             }
             if !goes_on {
-                if self.may_hide_in(run, &wrapped, at) {
+                if self.check_run(run, &wrapped, at) {
                     return false;
                 }
                 // The next run has no start of its own in a block, because an escape is made of letters.
@@ -219,7 +219,7 @@ impl<'a> Look<'a> {
     }
 
     /// Returns true if a run that ends at `end` may encode a message, alone or with the lines before it.
-    fn may_hide_in(&mut self, run: &[u8], wrapped: &[u8], end: usize) -> bool {
+    fn check_run(&mut self, run: &[u8], wrapped: &[u8], end: usize) -> bool {
         if !wrapped.is_empty() {
             let is_cut = wrapped.len() >= MAX_WRAPPED;
             return is_cut || wrapped.len() >= MIN_LETTERS && may_hide(wrapped);
@@ -237,7 +237,7 @@ impl<'a> Look<'a> {
     }
 
     #[inline(never)]
-    fn are_odd_bytes_plain(&mut self, window: &[u8; WINDOW]) -> bool {
+    fn check_odd_bytes(&mut self, window: &[u8; WINDOW]) -> bool {
         let Some(block) = window.first_chunk::<BLOCK>() else { return false };
         let mask = character::candidates(block);
         self.all(mask, |look, at| !character::may_matter(look.rest(at)))

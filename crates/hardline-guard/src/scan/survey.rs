@@ -173,7 +173,7 @@ impl<'a> Survey<'a> {
         self.triggers = masks.pairs.candidates(&mut self.carry);
         // Most rare bytes turn out to be harmless; they are dropped here at once.
         let has_mark = self.rare | self.triggers != 0 && self.drop_nothings(block);
-        let has_run = self.may_have_run(masks.breaks) && self.find_runs(block);
+        let has_run = self.find_calm_run(masks.breaks) && self.find_runs(block);
         has_run || has_mark
     }
 
@@ -225,7 +225,7 @@ impl<'a> Survey<'a> {
 
     /// Returns true if this block contains, or ends, [`MIN_RUN`] bytes without a break.
     #[inline]
-    fn may_have_run(&mut self, breaks: u64) -> bool {
+    fn find_calm_run(&mut self, breaks: u64) -> bool {
         let calm = !breaks;
         // A run may start in the previous block.
         let leads = calm.trailing_ones() + self.calm;

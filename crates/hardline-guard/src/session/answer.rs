@@ -10,7 +10,7 @@ use super::embedded::{Embedded, asks_for_input, look_inside};
 use super::judge::{About, Judge};
 use super::part::objection_to_error;
 use super::table::{Ended, InFlight, Match, RequestKind};
-use super::{Doubt, Outcome, Reply, Session, SessionVerdict};
+use super::{Doubt, Reply, Session, SessionDecision, SessionVerdict};
 use crate::finding::{Direction, Finding};
 use crate::fold::has_twin;
 use crate::rule::{Action, Rule};
@@ -29,13 +29,15 @@ impl Session {
         answer: Answer<'_, '_>,
         now: Duration,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
-    ) -> Outcome {
+    ) -> SessionDecision {
         let request = judge.direction.opposite();
         let mut findings = Vec::new();
         self.doubt_twin(request, &id, now);
         let (rule, reason) = match self.requests(request).answer(&id) {
             Match::Proper(ended) => return self.handle_proper(id, ended, answer, judge),
-            Match::Ended(Ended::Cancelled) => return Outcome::new(findings, SessionVerdict::Drop),
+            Match::Ended(Ended::Cancelled) => {
+                return SessionDecision::new(findings, SessionVerdict::Drop);
+            }
             Match::Ended(Ended::Answered) => {
                 // Content may have changed the id of another answer to this one.
                 if request == Direction::ClientToServer {
@@ -64,7 +66,7 @@ impl Session {
         };
         judge.find(&mut findings, rule, rule.severity(), About::Id(&id), reason);
         let verdict = if judge.blocks(rule) { SessionVerdict::Drop } else { SessionVerdict::Pass };
-        Outcome::new(findings, verdict)
+        SessionDecision::new(findings, verdict)
     }
 
     /// Handles the answer that a request waits for.
@@ -74,7 +76,7 @@ impl Session {
         ended: InFlight,
         answer: Answer<'_, '_>,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
-    ) -> Outcome {
+    ) -> SessionDecision {
         let mut findings = Vec::new();
         let mut verdict = SessionVerdict::Pass;
         if judge.direction == Direction::ServerToClient {
@@ -87,8 +89,8 @@ impl Session {
                     }
                     let before = self.flood.take_progress(ended.progress_token);
                     let verdict = SessionVerdict::Fail(Reply::new(id, rule, reason));
-                    let outcome = Outcome::new(findings, verdict);
-                    return Outcome { asked: Some(ended.asked), before, ..outcome };
+                    let outcome = SessionDecision::new(findings, verdict);
+                    return SessionDecision { asked: Some(ended.asked), before, ..outcome };
                 }
             }
             match (ended.kind, answer) {
@@ -102,7 +104,11 @@ impl Session {
             }
         }
         let before = self.flood.take_progress(ended.progress_token);
-        Outcome { asked: Some(ended.asked), before, ..Outcome::new(findings, verdict) }
+        SessionDecision {
+            asked: Some(ended.asked),
+            before,
+            ..SessionDecision::new(findings, verdict)
+        }
     }
 
     /// Reports what an answer asks of the client that it did not agree to. Returns the reply in its
@@ -147,5 +153,5 @@ fn objection_to_opening(kind: RequestKind, answer: Answer<'_, '_>) -> Option<&'s
         return None;
     }
     let has_twin = OF_OPENING.into_iter().any(|name| has_twin(result, name));
-    has_twin.then_some("an opening with another version or other capabilities to some readers")
+    has_twin.then_some("readers disagree about the version or capabilities of this opening")
 }

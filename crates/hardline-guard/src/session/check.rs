@@ -43,7 +43,7 @@ pub(super) fn objections(
     };
     let (objection, method) = match found {
         Lookup::Unknown => {
-            let reason = "a method that no table knows";
+            let reason = "an unknown method";
             (Some(Objection::mild(Rule::SessionUnknownMethod, reason)), None)
         }
         Lookup::WrongDirection => {

@@ -13,8 +13,8 @@ use super::table::{InFlight, RequestKind};
 use crate::finding::Direction;
 use crate::rule::Rule;
 
-/// Time that a request has for a proper answer after one whose id has another type.
-pub const MAX_MISTYPED_WAIT: Duration = Duration::from_secs(2);
+pub use hardline_wire::mistyped::MAX_MISTYPED_WAIT;
+
 /// Time that a request has for a proper answer after a broken line with its id.
 pub const MAX_DAMAGED_WAIT: Duration = Duration::from_secs(2);
 /// Time that each pending request has for its answer after an answer that cannot be assigned.

@@ -44,7 +44,7 @@ pub(super) fn asks_for_input(result: Value<'_>) -> bool {
 pub(super) fn look_inside(value: Value<'_>, client: Capabilities) -> Option<Embedded> {
     let lists = value.members().filter(|(key, _)| is_alike(key, KEY));
     let faults = lists.flat_map(|(key, list)| {
-        let reason = "a member that is `inputRequests` to some readers";
+        let reason = "some readers take this member for `inputRequests`";
         let twin = (key != KEY).then(|| Embedded::new(Rule::FrameAmbiguousKey, list, reason));
         let requests = list.members().map(|(_, it)| it).chain(list.elements());
         twin.into_iter().chain(requests.filter_map(move |it| judge(it, client)))
@@ -55,7 +55,8 @@ pub(super) fn look_inside(value: Value<'_>, client: Capabilities) -> Option<Embe
 /// Checks one request. Returns the worst fault.
 fn judge(request: Value<'_>, client: Capabilities) -> Option<Embedded> {
     let is_twin = has_twin(request, "method") || has_twin(request, "params");
-    let reason = "an input request with a member that is its method or parameters to some readers";
+    let reason =
+        "some readers take another member for the method or parameters of this input request";
     let twin = is_twin.then(|| Embedded::new(Rule::FrameAmbiguousKey, request, reason));
     let mut methods = members_alike(request, "method").peekable();
     let reason = "an input request without a method";
@@ -88,7 +89,7 @@ fn judge_as(request: Value<'_>, method: Value<'_>, client: Capabilities) -> Opti
         None if method::is_known(name) => {
             (Rule::SessionWrongDirection, "an input request that a server may not make")
         }
-        None => (Rule::SessionUnknownMethod, "an input request that no table knows"),
+        None => (Rule::SessionUnknownMethod, "an input request with an unknown method"),
     };
     Some(Embedded::new(rule, request, reason))
 }

@@ -23,9 +23,9 @@ pub struct FloodLimit {
 
 impl FloodLimit {
     /// Limit of the profile `balanced`.
-    pub const BALANCED: Self = Self::new(256, 128);
+    pub const BALANCED: Self = Self::of_policy(policy::Burst::BALANCED, true);
     /// Limit of the profile `strict`.
-    pub const STRICT: Self = Self::new(64, 32);
+    pub const STRICT: Self = Self::of_policy(policy::Burst::STRICT, true);
     /// Limit of the profile `observe`, which stops nothing.
     pub const OBSERVE: Self = Self { is_enforced: false, ..Self::BALANCED };
 
@@ -36,7 +36,7 @@ impl FloodLimit {
     }
 
     /// Creates the limit that a policy sets.
-    pub fn of_policy(burst: policy::Burst, is_enforced: bool) -> Self {
+    pub const fn of_policy(burst: policy::Burst, is_enforced: bool) -> Self {
         Self { rate: RateLimit::per_window(burst.count(), burst.window()), is_enforced }
     }
 }
@@ -93,7 +93,7 @@ impl Flood {
         self.reported = Some(now);
         let count = std::mem::take(&mut self.unreported);
         let verdict = if self.is_enforced { "coalesced, dropped or refused" } else { "passed on" };
-        Some(format!("the server sends more than its budget: {count} {verdict}"))
+        Some(format!("the server exceeded the burst limit; messages {verdict}: {count}"))
     }
 
     pub(super) fn count_dropped(&mut self) {

@@ -77,7 +77,7 @@ pub use coalesce::CoalesceKey;
 pub(crate) use doubt::Doubt;
 pub use doubt::{MAX_DAMAGED_WAIT, MAX_LOST_WAIT, MAX_MISTYPED_WAIT};
 pub use flood::FloodLimit;
-pub use outcome::{Asked, MAX_TOOL_BYTES, Orphan, Outcome, SessionEvent, SessionVerdict};
+pub use outcome::{Asked, MAX_TOOL_BYTES, Orphan, SessionDecision, SessionEvent, SessionVerdict};
 pub use reply::Reply;
 
 /// The state of one connection.
@@ -133,7 +133,7 @@ impl Session {
         message: &Message<'_>,
         now: Duration,
         decide: &impl Fn(Rule) -> Action,
-    ) -> Outcome {
+    ) -> SessionDecision {
         let judge = Judge { direction, decide };
         match message {
             Message::Request(request) => self.handle_request(request, now, &judge),

@@ -66,7 +66,7 @@ pub(super) fn objection_to_parts(
         }
         _ => return None,
     };
-    let twin = "a parameter whose key only some readers take for the one of the schema";
+    let twin = "a parameter that some readers take for a key of the schema";
     let twin = parts.has_twin.then_some((Rule::FrameAmbiguousKey, twin));
     reason.map(|reason| (Rule::SessionCapability, reason)).or(twin)
 }

@@ -68,6 +68,11 @@ pub trait PinKeeper: fmt::Debug + Send {
         format!("hardline pin approve {}", shell_word(server))
     }
 
+    /// Returns the command that shows all differences of `server`, for messages that shorten them.
+    fn comparison(&self, server: &str) -> String {
+        format!("hardline pin diff {}", shell_word(server))
+    }
+
     /// Returns a description of the errors since the last call, for people.
     fn take_trouble(&mut self) -> Option<String>;
 }

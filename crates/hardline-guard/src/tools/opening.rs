@@ -67,7 +67,7 @@ impl Roster {
             // The content rules have already reported the planted text.
             let difference = lock.compare_instructions(server, instructions);
             let difference = difference.filter(|_| !is_first)?;
-            (difference.rule()?, difference.to_string())
+            (difference.rule()?, difference.summary(&keeper.comparison(server)))
         };
         let action = decide(rule);
         if action >= Action::Block {

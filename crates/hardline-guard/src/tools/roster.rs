@@ -162,7 +162,7 @@ impl Roster {
             return None;
         }
         let why = match rule {
-            Rule::ToolChanged => "it is not what was pinned",
+            Rule::ToolChanged => "it differs from its pin",
             Rule::ToolNew => "it was not there when the server was pinned",
             Rule::ToolShadow => "it has the name of another tool, or one that looks like it",
             rule => rule.title(),
@@ -281,7 +281,8 @@ impl Roster {
         for (index, tool) in tools.iter_mut().enumerate() {
             // The other finding already says more than that the tool is new.
             let is_told = tool.is_poisoned || shadowing.contains(&index);
-            let Some((rule, detail)) = difference(&lock, server, tool) else { continue };
+            let found = difference(&lock, &*review.keeper, server, tool);
+            let Some((rule, detail)) = found else { continue };
             if rule == Rule::ToolChanged || !is_told {
                 self.notice(tool, index, rule, detail, &mut review);
             }
@@ -363,11 +364,16 @@ fn is_pinned_as(lock: &Lock, server: &str, tool: &str, fingerprint: Fingerprint)
 }
 
 /// Returns the difference between a tool and its pin, if any.
-fn difference(lock: &Lock, server: &str, tool: &Listed) -> Option<(Rule, String)> {
+fn difference(
+    lock: &Lock,
+    keeper: &dyn PinKeeper,
+    server: &str,
+    tool: &Listed,
+) -> Option<(Rule, String)> {
     match &tool.definition {
         Ok(definition) => {
             let difference = lock.compare_tool(server, definition)?;
-            Some((difference.rule()?, difference.to_string()))
+            Some((difference.rule()?, difference.summary(&keeper.comparison(server))))
         }
         // A tool that cannot be pinned may be a different one the next time.
         Err(error) => match lock.tool(server, &tool.name) {

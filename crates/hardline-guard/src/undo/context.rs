@@ -26,7 +26,7 @@ const OVERHEAD: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Contexts {
     /// The tokens, oldest first.
-    kept: BTreeMap<u64, Kept>,
+    kept: BTreeMap<u64, RememberedToken>,
     /// The number in `kept` of each token, by the hash of its window.
     places: HashMap<u64, u64>,
     /// Hash of some characters around a token, and its number.
@@ -39,7 +39,7 @@ pub(super) struct Contexts {
 }
 
 #[derive(Debug)]
-struct Kept {
+struct RememberedToken {
     /// The token with the text around it.
     window: String,
     /// Start of the token in the window.
@@ -50,7 +50,7 @@ struct Kept {
     since: Duration,
 }
 
-impl Kept {
+impl RememberedToken {
     fn spot(&self) -> Spot<'_> {
         Spot::new(&self.window, self.start, self.length).unwrap_or_default()
     }
@@ -83,7 +83,7 @@ impl Contexts {
         }
         let window = [spot.left, spot.written, spot.right].concat();
         let (start, length) = (spot.left.len(), spot.written.len());
-        let kept = Kept { window, start, length, edges, since: now };
+        let kept = RememberedToken { window, start, length, edges, since: now };
         let number = self.next;
         self.next += 1;
         self.bytes += kept.size();
@@ -155,7 +155,7 @@ impl Contexts {
 
     /// Returns true if a whole text, given as one of its tokens, is part of a remembered window.
     pub(super) fn has_part(&self, spot: Spot<'_>) -> bool {
-        let is_it = |kept: &Kept| {
+        let is_it = |kept: &RememberedToken| {
             let kept = kept.spot();
             kept.written == spot.written
                 && kept.left.ends_with(spot.left)
@@ -184,7 +184,7 @@ impl Contexts {
 
 /// Returns the number of equal characters next to two tokens, both sides together. A common start
 /// or end of the text counts as one.
-fn in_common(one: Spot<'_>, kept: &Kept) -> usize {
+fn in_common(one: Spot<'_>, kept: &RememberedToken) -> usize {
     let other = kept.spot();
     if one.written != other.written {
         return 0;

@@ -167,7 +167,7 @@ fn comparing_tells_changed_new_and_gone() {
     let expected = [("c", Some(Rule::ToolNew)), ("b", Some(Rule::ToolChanged)), ("a", None)];
     assert_eq!(rules, expected);
     assert_eq!(found[0].to_string(), "tool `c` is new");
-    assert_eq!(found[1].to_string(), "tool `b` is not what was pinned:\n  title: added \"B\"");
+    assert_eq!(found[1].to_string(), "tool `b` differs from its pin:\n  title: added \"B\"");
     assert_eq!(found[2].to_string(), "tool `a` is gone");
     assert_eq!(lock.compare("other", slice::from_ref(&c)), []);
 

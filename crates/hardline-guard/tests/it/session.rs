@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use hardline_guard::join::Pending;
 use hardline_guard::session::{
-    CoalesceKey, FloodLimit, MAX_MISTYPED_WAIT, Outcome, Session, SessionEvent, SessionVerdict,
+    CoalesceKey, FloodLimit, MAX_MISTYPED_WAIT, Session, SessionDecision, SessionEvent,
+    SessionVerdict,
 };
 use hardline_guard::{Action, Direction, Rule, Severity};
 use hardline_wire::frame::{Decoder, Frame};
@@ -63,7 +64,7 @@ impl Run {
 
     /// Passes a message: `>` goes to the server, `<` to the client; the rest may omit
     /// `"jsonrpc":"2.0"`.
-    fn outcome(&mut self, line: &str) -> Outcome {
+    fn outcome(&mut self, line: &str) -> SessionDecision {
         let (arrow, text) = line.split_once(' ').unwrap();
         let direction = if arrow == ">" { ClientToServer } else { ServerToClient };
         let text = match text.strip_prefix('{') {
@@ -104,7 +105,7 @@ impl Run {
     }
 }
 
-fn show(outcome: &Outcome) -> String {
+fn show(outcome: &SessionDecision) -> String {
     let mut shown: Vec<_> = outcome
         .findings
         .iter()

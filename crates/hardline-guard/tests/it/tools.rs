@@ -286,7 +286,7 @@ fn first_use_pins_and_a_change_is_seen_in_every_profile() {
             let finding = run.found[0].finding.clone();
             assert_eq!(run.rules(), [Rule::ToolChanged]);
             assert_eq!(finding.path.as_deref(), Some("$.result.tools[0]"));
-            assert!(finding.detail.starts_with("tool `buy` is not what was pinned:\n  "));
+            assert!(finding.detail.starts_with("tool `buy` differs from its pin:\n  "));
             if profile == Profile::Strict {
                 assert_eq!(seen, ["look"]);
                 assert_eq!(run.call("buy").as_deref(), Some("tool.changed"));

@@ -117,7 +117,7 @@ impl Queue {
         if *is_done {
             return;
         }
-        if MAX_ROWS_PER_SECOND <= *rows_in_second || MAX_ROWS <= batch.rows.len() {
+        if *rows_in_second >= MAX_ROWS_PER_SECOND || batch.rows.len() >= MAX_ROWS {
             batch.counts.add(*second, message);
         } else {
             *rows_in_second += 1;
@@ -144,8 +144,8 @@ impl Queue {
         }
         state.enter(now.as_secs());
         let kind = kind(found);
-        let is_over = MAX_FINDINGS_PER_SECOND <= state.findings_in_second
-            || MAX_FINDINGS <= state.batch.findings.len();
+        let is_over = state.findings_in_second >= MAX_FINDINGS_PER_SECOND
+            || state.batch.findings.len() >= MAX_FINDINGS;
         let alike = state.batch.kinds.get(&kind).copied();
         let alike = alike.filter(|_| is_over);
         // A merged finding reuses the number of the first, so its text is printed with that commit.

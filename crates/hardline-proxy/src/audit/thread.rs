@@ -204,7 +204,7 @@ impl<'a> WriterThread<'a> {
         self.shared.print_up_to(self.last_seq);
         let was_failing = self.failing.take().is_some() && self.has_warned;
         if was_failing && self.ending.is_none() {
-            self.warn("can be written again, and contains the records of the meantime");
+            self.warn("is writable again; the records from the outage were added");
         }
     }
 

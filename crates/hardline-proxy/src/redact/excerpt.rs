@@ -68,7 +68,7 @@ fn hide_end_of_key(text: &mut String) {
 fn hide_key_line(line: &str) -> &str {
     let word = line.trim();
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte);
-    let is_key = MIN_KEY_LINE_BYTES <= word.len() && word.bytes().all(is_base64);
+    let is_key = word.len() >= MIN_KEY_LINE_BYTES && word.bytes().all(is_base64);
     if is_key { REDACTED } else { line }
 }
 

@@ -22,6 +22,8 @@ mod value;
 
 use std::borrow::Cow;
 
+use hardline_wire::splice::splice;
+
 pub use excerpt::redact_excerpt;
 pub use hardline_wire::excerpt::REDACTED;
 
@@ -65,15 +67,8 @@ fn apply<'a>(text: &'a [u8], edits: &[Edit]) -> Cow<'a, [u8]> {
     if edits.is_empty() {
         return Cow::Borrowed(text);
     }
-    let mut result = Vec::with_capacity(text.len());
-    let mut copied = 0;
-    for edit in edits {
-        result.extend_from_slice(text.get(copied..edit.start).unwrap_or_default());
-        result.extend_from_slice(edit.with.as_bytes());
-        copied = edit.end;
-    }
-    result.extend_from_slice(text.get(copied..).unwrap_or_default());
-    Cow::Owned(result)
+    let edits = edits.iter().map(|edit| (edit.start..edit.end, edit.with.as_bytes()));
+    Cow::Owned(splice(text, edits))
 }
 
 /// Replacement of one part of a text.

@@ -260,7 +260,7 @@ fn of_shape(shape: &Shape, rest: &[u8], before: Option<&u8>) -> Option<usize> {
 fn is_airtable(body: &[u8]) -> bool {
     let mut parts = body.split(|byte| *byte == b'.');
     let (name, secret) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-    let is_hex = 60 <= secret.len() && secret.iter().all(u8::is_ascii_hexdigit);
+    let is_hex = secret.len() >= 60 && secret.iter().all(u8::is_ascii_hexdigit);
     (12..=17).contains(&name.len()) && is_hex && parts.next().is_none()
 }
 
@@ -317,5 +317,5 @@ fn is_jwt(body: &[u8]) -> bool {
     // A token without a signature ends with a full stop, which was cut off as the end of a
     // sentence.
     let has_signature = parts.next().is_some() || payload.starts_with(b"eyJ");
-    8 <= head.len() && 8 <= payload.len() && has_signature
+    head.len() >= 8 && payload.len() >= 8 && has_signature
 }

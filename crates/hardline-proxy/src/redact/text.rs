@@ -157,7 +157,7 @@ impl Search<'_> {
         let end = self.end_of(start, is_credential);
         let value = self.text.get(start..end).unwrap_or_default();
         // `basic authentication` is prose: a credential is longer than a word and mixed.
-        let is_one = at < start && MIN_CREDENTIAL_BYTES <= value.len() && is_mixed(value);
+        let is_one = at < start && value.len() >= MIN_CREDENTIAL_BYTES && is_mixed(value);
         if is_one { self.hide(start, end) } else { at }
     }
 
@@ -248,7 +248,7 @@ impl Search<'_> {
         let is_last = matches!(self.byte(end), None | Some(b'\n' | b'\r'));
         // `password: see below` is prose, so a value after a blank must look like a secret.
         let is_secret =
-            is_tight || (6 <= value.len() && has_both(value)) || (is_last && is_word(value));
+            is_tight || (value.len() >= 6 && has_both(value)) || (is_last && is_word(value));
         if is_secret { self.hide(start, end) } else { start }
     }
 }

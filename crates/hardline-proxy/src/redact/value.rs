@@ -56,7 +56,7 @@ pub(super) fn has_both(value: &[u8]) -> bool {
 
 /// Returns true for one word as in a configuration file.
 pub(super) fn is_word(value: &[u8]) -> bool {
-    4 <= value.len() && value.iter().all(u8::is_ascii_graphic)
+    value.len() >= 4 && value.iter().all(u8::is_ascii_graphic)
 }
 
 /// Returns true if a part of the value was redacted already.

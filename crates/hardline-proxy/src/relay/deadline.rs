@@ -59,7 +59,7 @@ impl Relay {
             if !self.guard.abandon(&id) {
                 continue;
             }
-            let reason = "no answer within the time that requests have here";
+            let reason = "no answer within the request timeout";
             let failure = Reply::Failure { id: &id, rule: "request.timeout", reason };
             sink.notify(&Notice::TimedOut);
             sink.send((Direction::ServerToClient, failure).into());

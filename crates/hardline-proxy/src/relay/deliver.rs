@@ -38,6 +38,7 @@ impl Relay {
                 Direction::ServerToClient => self.deliver_to_client(delivery, now, sink),
             }
         }
+        // Last, so that the client still gets the errors for what was blocked.
         if let Some(rule) = inspection.close {
             sink.notify(&Notice::Closed(rule));
             self.action = Some(DriverAction::EndSession);
@@ -93,8 +94,10 @@ impl Relay {
                 None
             }
             (Carries::Reply(reply), _) => {
+                // The guard has answered the request, so its deadline must not fail it again.
                 self.end_request(&reply.id);
                 match self.own.remove(&reply.id) {
+                    // The subscription is the client's, so the client gets the error.
                     None | Some(OwnRequest::Listen) => None,
                     // The guard blocked the answer to a request of the relay.
                     Some(own) => {

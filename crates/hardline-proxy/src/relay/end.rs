@@ -59,6 +59,7 @@ impl Relay {
         now: Duration,
         sink: &mut impl Sink,
     ) -> After {
+        // Held frames may be answers, so they are delivered before open requests fail.
         let inspection = self.guard.finish_server(now);
         self.dispatch(inspection, now, sink);
         self.last_end.clone_from(&ended.how);
@@ -111,6 +112,7 @@ impl Relay {
         self.own.clear();
         self.interests.clear();
         self.deadlines = Deadlines::default();
+        // Last, because the guard requires that nothing is in flight any more.
         self.guard.restart();
     }
 
@@ -122,6 +124,7 @@ impl Relay {
         };
         sink.notify(&Notice::Restarting { after: at.saturating_sub(now), is_broken });
         if is_broken {
+            // The pause is longer than any line may wait, so waiting lines fail now.
             self.state = State::Broken(at);
             let reason = format!("the server {how}; it ended too often");
             self.fail_waiting("server.broken", &reason, sink);

@@ -25,6 +25,7 @@ impl Relay {
                 self.opening.set_initialized(frame);
             }
             Message::Notification(call) if call.method == "notifications/cancelled" => {
+                // A cancelled request gets no answer that could end it.
                 if let Some(id) = cancelled_id(call.params, self.limits.max_id_bytes()) {
                     self.end_request(&id);
                 }

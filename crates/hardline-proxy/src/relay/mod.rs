@@ -72,7 +72,7 @@ pub enum Restart {
 /// Settings of a relay.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Settings {
+pub struct RelaySettings {
     /// Policy of the guard.
     pub policy: Policy,
     /// Name of the server in the policy.
@@ -85,7 +85,7 @@ pub struct Settings {
     pub pins: Option<Box<dyn PinKeeper>>,
 }
 
-impl Settings {
+impl RelaySettings {
     /// Returns the default settings for the server with this name.
     pub fn new(server: impl Into<String>, policy: Policy) -> Self {
         Self {
@@ -143,7 +143,7 @@ enum State {
 pub struct Relay {
     guard: Guard,
     limits: Limits,
-    settings: Settings,
+    settings: RelaySettings,
     state: State,
     opening: Opening,
     /// Requests of the client whose answers change the state of the session.
@@ -171,7 +171,7 @@ pub struct Relay {
 
 impl Relay {
     /// Creates a relay whose server is being started.
-    pub fn new(mut settings: Settings) -> Self {
+    pub fn new(mut settings: RelaySettings) -> Self {
         let limits = settings.policy.settings(Some(&settings.server)).limits().clone();
         let mut guard = Guard::for_server(settings.policy.clone(), &settings.server);
         if let Some(keeper) = settings.pins.take() {
@@ -247,6 +247,7 @@ impl Relay {
         let inspection = self.guard.inspect(Direction::ServerToClient, line, now);
         self.show(Direction::ServerToClient, line, &inspection, sink);
         self.dispatch(inspection, now, sink);
+        // No client is left to answer what the server may just have asked.
         if self.is_client_gone {
             self.fail_server_requests(sink);
         }
@@ -255,6 +256,7 @@ impl Relay {
     /// Handles the arrival of bytes of the server. `unfinished` is the line that they begin or
     /// continue; `has_lines` is true if they ended other lines before it.
     pub fn handle_server_bytes(&mut self, unfinished: &[u8], has_lines: bool, now: Duration) {
+        // Whole lines alone leave nothing unfinished, and the guard sees each of them anyway.
         if !has_lines || !unfinished.is_empty() || self.unfinished.is_some() {
             self.guard.handle_bytes(unfinished, now);
         }
@@ -281,6 +283,7 @@ impl Relay {
         self.handle_server_silence();
         self.last_end = "closed its standard input".to_owned();
         for orphan in self.guard.settle_since(written) {
+            // The relay repeats its own requests at the next server, so none of them fails here.
             if self.own.contains_key(&orphan.id) {
                 continue;
             }
@@ -315,6 +318,7 @@ impl Relay {
                 self.action.get_or_insert(DriverAction::EndLine);
             }
         }
+        // The deadlines of the client hold, whatever the server may still be sending.
         self.expire_waiting(now, sink);
         self.expire_requests(now, sink);
         if matches!(self.state, State::Restoring(until) if until <= now) {
@@ -330,6 +334,7 @@ impl Relay {
 
     /// Inspects a line of the client and forwards it to the running server.
     fn take_client(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
+        // Until a server has left requests open, each answer is for this one: no need to decode.
         if !self.ids.is_empty()
             && let Some(text) = line.whole()
         {

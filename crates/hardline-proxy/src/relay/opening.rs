@@ -221,6 +221,7 @@ impl Opening {
     /// Returns the client's `initialize` and its id, if it was answered.
     pub(super) fn initialize(&self) -> Option<(&Id<'static>, &[u8])> {
         let (id, frame) = self.initialize.as_ref()?;
+        // An `initialize` that failed opened no session, so there is none to restore.
         self.agreed.as_ref().map(|_| (id, &**frame))
     }
 

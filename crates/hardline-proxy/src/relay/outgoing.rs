@@ -147,6 +147,7 @@ impl Reply<'_> {
         match self {
             Self::Failure { id, rule, reason } => {
                 let mut line = refusal(id, code::INTERNAL_ERROR, rule, reason).into_bytes();
+                // The sink adds the line end.
                 line.pop();
                 line
             }

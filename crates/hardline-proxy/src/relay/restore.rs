@@ -52,6 +52,7 @@ impl Relay {
         };
         let (id, frame) = (id.clone(), frame.to_vec());
         self.state = State::Restoring(now + MAX_RESTORE);
+        // The client has its answer already, so the new one must stop at the relay.
         self.own.insert(id, OwnRequest::Initialize);
         self.send_to_server(&frame, now, sink);
     }
@@ -98,6 +99,7 @@ impl Relay {
         };
         let id = id.clone().into_owned();
         match self.own.remove(&id) {
+            // The end of a subscription concerns the client, even if the relay reopened it.
             None | Some(OwnRequest::Listen) => return false,
             Some(OwnRequest::Setting) => {}
             Some(own @ OwnRequest::Initialize) => match result {
@@ -205,6 +207,7 @@ impl Relay {
         let ListRequest { list, seen, before, page } = request;
         let seen = seen.with(list, result);
         let cursor = result.get("nextCursor").and_then(|it| it.as_str());
+        // A hostile server can send cursors without end.
         if let Some(cursor) = cursor.filter(|_| page < MAX_PAGES) {
             let next = ListRequest { list, seen, before, page: page + 1 };
             self.request_page(next, Some(&cursor), now, sink);

@@ -66,6 +66,7 @@ impl ServerIds {
                 self.order.push_back(id.clone());
             }
         }
+        // The client answers soon or never, so the oldest ids matter least.
         while self.order.len() > MAX_STALE
             && let Some(oldest) = self.order.pop_front()
         {
@@ -119,6 +120,7 @@ impl ServerIds {
         };
         if let Some(original) = self.renamed.remove(&id) {
             self.shown.remove(&original);
+            // If the id cannot be replaced, the answer would name another request: drop it.
             return replace_id(text, &original, limits).map_or(AnswerTo::Late, AnswerTo::Renamed);
         }
         if self.stale.remove(&id) {

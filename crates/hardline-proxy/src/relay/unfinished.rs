@@ -51,6 +51,7 @@ impl Unfinished {
         if next.length < self.length {
             return Some(next);
         }
+        // White space is no progress, so blanks must not extend the wait.
         if next.length == self.length {
             return Some(self);
         }
@@ -79,6 +80,7 @@ impl Relay {
         if !unfinished.may_be_whole && !is_over {
             return false;
         }
+        // Only new bytes can change the result, so the line is not tried again without them.
         unfinished.may_be_whole = false;
         match Whole::read(line, &mut self.decoder) {
             Whole::Answer if self.guard.try_end_answer(line, now) => {}
@@ -88,6 +90,7 @@ impl Relay {
             }
             Whole::Nothing if is_over => {
                 self.guard.lose_answer(now);
+                // The rest may come later, and must not be read as a message of its own.
                 self.cut = Cut::Start;
             }
             Whole::Nothing => return false,

@@ -65,6 +65,7 @@ impl WaitingLines {
 
     /// Removes a request that its sender cancelled.
     fn cancel(&mut self, id: &Id<'_>) {
+        // A batch stays, because its other requests still need their answers.
         let at = self.lines.iter().position(|held| held.ids == [id.clone()]);
         if let Some(held) = at.and_then(|at| self.lines.remove(at)) {
             self.bytes -= held.frame.len();
@@ -113,6 +114,7 @@ impl Relay {
             }
             None => ("server.broken", "it ended too often".to_owned()),
         };
+        // Rounded up, so that a client that waits this long is not too early.
         let seconds = until.saturating_sub(now).as_secs() + 1;
         let reason =
             format!("the server {}; {why}; it is tried again in {seconds} s", self.last_end);
@@ -124,7 +126,7 @@ impl Relay {
         while let Some(held) = self.waiting.lines.pop_front_if(|held| held.deadline <= now) {
             self.waiting.bytes -= held.frame.len();
             let reason = format!(
-                "the server {}, and was not back within {} s",
+                "the server {} and did not restart within {} s",
                 self.last_end,
                 MAX_WAIT.as_secs()
             );
@@ -159,6 +161,7 @@ impl Relay {
                 // The relay must not request a cancelled subscription again.
                 self.opening.end_listen(&id);
             }
+            // The restore sends it after `initialize`; a held copy would arrive a second time.
             LineContent::Initialized if self.opening.initialize().is_some() => {
                 self.opening.set_initialized(text);
             }

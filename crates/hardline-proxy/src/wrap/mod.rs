@@ -24,11 +24,12 @@ use std::time::Duration;
 use hardline_transport::lines::Source;
 use hardline_transport::process::{Exit, SpawnError};
 use hardline_transport::{Signals, StandardInput, StandardOutput, standard_streams};
+use hardline_wire::limits::Limits;
 use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::notice::Notice;
-use crate::relay::{After, Ended, Refused, Relay, Settings};
+use crate::relay::{After, Ended, Refused, Relay, RelaySettings};
 pub use launcher::Launcher;
 use outlet::{Outlet, Outlets};
 use phase::Phase;
@@ -105,15 +106,14 @@ pub trait Observer {
 ///
 /// If called outside of a tokio runtime with I/O and time enabled.
 pub async fn run(
-    settings: Settings,
+    settings: RelaySettings,
     launcher: &mut dyn Launcher,
     observer: &mut dyn Observer,
 ) -> Result<SessionOutcome, WrapError> {
     let relay = Relay::new(settings);
     let limits = relay.limits().clone();
     // The first start is checked before the streams are touched: a refusal is reported as an error.
-    let command = launcher.launch(Duration::ZERO)?;
-    let server = ServerProcess::start(&command, &limits, Duration::ZERO)?;
+    let server = start_server(launcher, &limits, Duration::ZERO)?;
     let (input, output) = standard_streams().map_err(WrapError::Streams)?;
     let signals = Signals::listen().map_err(WrapError::Signals)?;
     let started = Instant::now();
@@ -140,6 +140,17 @@ pub async fn run(
         due: FAR,
     };
     Ok(poll_fn(|context| session.poll(context, observer)).await)
+}
+
+/// Starts the server. The launcher is asked for every start, so that a changed program or policy takes
+/// effect.
+fn start_server(
+    launcher: &mut dyn Launcher,
+    limits: &Limits,
+    now: Duration,
+) -> Result<Option<ServerProcess>, WrapError> {
+    let command = launcher.launch(now)?;
+    Ok(ServerProcess::start(&command, limits, now)?)
 }
 
 /// Result of reading from the server.
@@ -367,9 +378,7 @@ impl Driver<'_> {
     /// Restarts the server.
     fn start(&mut self, now: Duration, context: &mut Context<'_>, observer: &mut dyn Observer) {
         let limits = self.relay.limits().clone();
-        // Asked again for every start, so that a changed program or policy takes effect.
-        let started = self.launcher.launch(now);
-        let started = started.and_then(|command| Ok(ServerProcess::start(&command, &limits, now)?));
+        let started = start_server(self.launcher, &limits, now);
         self.is_refused = matches!(started, Err(WrapError::Refused(_)));
         let Self { relay, client, server, .. } = self;
         let failed = match started {

@@ -5,7 +5,9 @@ use std::time::Duration;
 use hardline_guard::Direction;
 use hardline_guard::policy::{Policy, Profile};
 use hardline_proxy::Notice;
-use hardline_proxy::relay::{After, DriverAction, Ended, Outgoing, Relay, Restart, Settings, Sink};
+use hardline_proxy::relay::{
+    After, DriverAction, Ended, Outgoing, Relay, RelaySettings, Restart, Sink,
+};
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Line, LineFramer};
 use serde_json::Value;
@@ -46,8 +48,8 @@ impl Run {
         Self::with(|_| {})
     }
 
-    pub(crate) fn with(change: impl FnOnce(&mut Settings)) -> Self {
-        let mut settings = Settings::new("files", Policy::profile(Profile::Balanced));
+    pub(crate) fn with(change: impl FnOnce(&mut RelaySettings)) -> Self {
+        let mut settings = RelaySettings::new("files", Policy::profile(Profile::Balanced));
         change(&mut settings);
         Self { relay: Relay::new(settings), out: Outputs::default(), now: Duration::ZERO }
     }

@@ -40,7 +40,7 @@ fn assert_agreement(policy: &Policy, text: &str) {
     let servers = servers.iter().map(|it| Some(*it)).chain([None, Some("unknown")]);
     for server in servers {
         let settings = policy.settings(server);
-        assert!(1 <= settings.max_content_bytes());
+        assert!(settings.max_content_bytes() >= 1);
         assert!(settings.max_content_bytes() <= settings.limits().max_frame_bytes());
         assert!(settings.burst().count() > 0 && !settings.burst().window().is_zero());
         let tools = server.map(|it| policy.tools(it)).unwrap_or_default();

@@ -48,7 +48,7 @@ impl Kind {
 /// Content of an answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC has these two")]
-pub enum Outcome<'a> {
+pub enum AnswerOutcome<'a> {
     /// The result, as JSON.
     Result(&'a str),
     /// An error.
@@ -94,12 +94,12 @@ impl Answer {
     }
 
     /// Returns the result or the error.
-    pub fn outcome(&self) -> Outcome<'_> {
+    pub fn outcome(&self) -> AnswerOutcome<'_> {
         match &self.kind {
-            Kind::Result(range) => Outcome::Result(self.part(range)),
+            Kind::Result(range) => AnswerOutcome::Result(self.part(range)),
             Kind::Error { code, message, data } => {
                 let data = data.as_ref().map(|range| self.part(range));
-                Outcome::Error { code: *code, message, data }
+                AnswerOutcome::Error { code: *code, message, data }
             }
         }
     }

@@ -39,7 +39,7 @@ pub enum TransportError {
     #[error("the answer cannot be used: {0}")]
     Mistyped(String),
     /// The limit on requests in flight is reached.
-    #[error("too many requests are under way")]
+    #[error("too many requests in flight")]
     TooMany,
     /// The message is larger than the limit.
     #[error("the message is longer than {limit} bytes")]

@@ -26,7 +26,7 @@ pub use hardline_wire::version::Version;
 use tokio::sync::mpsc;
 
 pub use crate::Secrets;
-pub use answer::{Answer, Outcome};
+pub use answer::{Answer, AnswerOutcome};
 pub use duplex::MessageDuplex;
 pub use error::{AuthHints, HttpError, TransportError};
 pub use lines::LineTransport;
@@ -81,7 +81,7 @@ pub trait Transport: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// TransportKind of a transport.
+/// Kind of a transport.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum TransportKind {

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 use super::{CLOSED, Endpoint, PROBE_INTERVAL, Phase};
 use crate::event::{EndpointEvent, IoDirection};
 use crate::mistyped::Overtime;
-use crate::outbox::FOREVER;
 use crate::state::{Incoming, Role, Unfit};
+use hardline_wire::limits::FOREVER;
 
 /// Time in which remaining output still counts after the peer exited or stopped reading.
 const LAST_OUTPUT_TIME: Duration = Duration::from_millis(500);

@@ -27,7 +27,10 @@ pub trait HeaderSource: fmt::Debug + Send + Sync + 'static {
     ///
     /// If it returns an error, the request fails with that error instead of the server's. The
     /// default gives up.
-    fn refused<'a>(&'a self, refusal: Refusal<'a>) -> BoxFuture<'a, Result<Next, TransportError>> {
+    fn refused<'a>(
+        &'a self,
+        refusal: HeaderRefusal<'a>,
+    ) -> BoxFuture<'a, Result<Next, TransportError>> {
         let _ = refusal;
         Box::pin(std::future::ready(Ok(Next::GiveUp)))
     }
@@ -61,7 +64,7 @@ impl fmt::Debug for Target<'_> {
 /// A request that the server refused.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Refusal<'a> {
+pub struct HeaderRefusal<'a> {
     /// The refused request.
     pub target: Target<'a>,
     /// Status of the response: 401 or 403.
@@ -77,7 +80,7 @@ pub struct Refusal<'a> {
     pub attempt: u32,
 }
 
-impl<'a> Refusal<'a> {
+impl<'a> HeaderRefusal<'a> {
     /// Creates the first refusal of a request that was just sent.
     pub fn new(target: Target<'a>, status: u16, hints: &'a AuthHints, sent: &'a Headers) -> Self {
         Self { target, status, hints, sent, since: Instant::now(), attempt: 0 }

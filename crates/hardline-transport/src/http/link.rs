@@ -13,7 +13,7 @@ use super::body;
 use super::client::client;
 use super::error;
 use super::event_queue::EventQueue;
-use super::header_source::{MAX_REFUSALS, Next, Refusal, Target};
+use super::header_source::{HeaderRefusal, MAX_REFUSALS, Next, Target};
 use super::redirect;
 use super::retry_after::retry_after;
 use super::session::{SESSION_ID, Stamp};
@@ -191,8 +191,11 @@ impl Link {
                 return Ok(response);
             };
             let hints = error::auth_hints(response.headers());
-            let refusal =
-                Refusal { since, attempt, ..Refusal::new(target, status, &hints, &given) };
+            let refusal = HeaderRefusal {
+                since,
+                attempt,
+                ..HeaderRefusal::new(target, status, &hints, &given)
+            };
             match source.refused(refusal).await? {
                 Next::GiveUp => {
                     let configured = self.secrets.clone();

@@ -48,7 +48,7 @@ pub(super) async fn listen(link: Arc<Link>, stamp: Stamp, started: oneshot::Send
                 while let Ok(Some(item)) = stream.next().await {
                     link.events.put(item.into_event()).await;
                 }
-                if stream.has_brought() || LONG <= opened.elapsed() {
+                if stream.has_brought() || opened.elapsed() >= LONG {
                     reconnects.reset();
                 }
                 last_event_id = stream.last_event_id().map(str::to_owned);

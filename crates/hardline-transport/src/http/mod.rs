@@ -49,7 +49,7 @@ mod sse;
 mod streamable;
 
 pub use client::{client_builder, plain_client_builder};
-pub use header_source::{HeaderSource, Next, Refusal, Target};
+pub use header_source::{HeaderRefusal, HeaderSource, Next, Target};
 pub use settings::{Headers, HttpSettings, HttpSettingsError};
 pub use sse::Sse;
 pub use streamable::Streamable;

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use hardline_wire::backoff::Backoff;
 
-/// Delays while streams bring no event. The longest one holds even if the server asks for more.
-const BACKOFF: Backoff = Backoff::new(Duration::from_millis(250), LONGEST);
-const LONGEST: Duration = Duration::from_secs(30);
+/// Delays while streams bring no event.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(30));
+/// Limit on the delay that a server requests with `retry`.
+const MAX_REQUESTED: Duration = Duration::from_secs(30);
 
 /// Counts the streams of one answer or listener that brought no event.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ impl Reconnects {
         // A server that asks for 0 still gets the backoff.
         let least = BACKOFF.delay_after(self.count);
         self.count += 1;
-        Some(requested.unwrap_or_default().max(least).min(LONGEST))
+        Some(requested.unwrap_or_default().min(MAX_REQUESTED).max(least))
     }
 }
 

@@ -302,8 +302,8 @@ impl Endpoint {
 fn failed<Req, Resp, Not>(failure: &Failure) -> JsonRpcMessage<Req, Resp, Not> {
     // rmcp shows the data beside the message, so the data must not repeat it.
     let reason = match failure.rule {
-        rule::CLOSED => "no answer can arrive any more",
-        _ => "the answer is none that can be used",
+        rule::CLOSED => "the connection closed before an answer",
+        _ => "the answer is unusable",
     };
     let data = serde_json::json!({ "hardline": { "rule": failure.rule, "reason": reason } });
     let code = ErrorCode(i32::try_from(code::INTERNAL_ERROR).unwrap_or(i32::MIN));

@@ -149,7 +149,7 @@ pub enum HeaderError {
     InvalidEncoding(String),
     /// The value in the body cannot be repeated in a header: it is not a string, a boolean or a
     /// safe integer.
-    #[error("the value for header {0} is neither a string nor a safe integer nor a truth value")]
+    #[error("the value for header {0} is neither a string nor a safe integer nor a boolean")]
     Unsupported(String),
 }
 

@@ -150,7 +150,7 @@ fn refuses_malformed_errors() {
 fn refuses_keys_that_some_parsers_take_for_the_envelopes() {
     for key in ["Method", "reſult", "ID", "\\u0049d"] {
         let frame = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\",\"{key}\":2}}");
-        check(&frame, "-32600 a key differs from one of the envelope's in case alone at byte 37");
+        check(&frame, "-32600 a key differs from an envelope key only in case at byte 37");
     }
 }
 
@@ -212,7 +212,7 @@ fn an_error_has_one_code_and_one_set_of_data() {
     for key in ["Code", "DATA", "d\\u0041ta", "me\u{17f}sage"] {
         let frame =
             format!(r#"{{"jsonrpc":"2.0","id":1,"error":{{"code":1,"message":"","{key}":2}}}}"#);
-        check(&frame, "-32600 a key differs from one of the envelope's in case alone at byte 32");
+        check(&frame, "-32600 a key differs from an envelope key only in case at byte 32");
     }
     check(
         r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"","codes":2}}"#,

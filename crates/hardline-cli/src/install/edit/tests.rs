@@ -229,7 +229,7 @@ impl Json {
             let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
             return format!("\"{}\"", units.collect::<String>());
         }
-        json::quote(text)
+        quote_json(text)
     }
 
     fn array(&mut self, items: Vec<String>) -> String {

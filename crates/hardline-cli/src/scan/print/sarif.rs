@@ -3,11 +3,32 @@
 use std::io::{self, Write};
 
 use hardline_guard::{Direction, Rule, Severity, explain};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::super::report::{File, Located, Seen};
 use super::Printer;
 use crate::json::line;
+
+/// Characters that a path needs encoded. A colon is one of them, because it could end a scheme.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~')
+    .remove(b'/')
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b'@');
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
@@ -127,15 +148,7 @@ fn uri(path: &str) -> String {
     } else if has_drive {
         result.push_str("file:///");
     }
-    for byte in path.bytes() {
-        // A colon is encoded, because it could look like a scheme.
-        let is_plain = byte.is_ascii_alphanumeric() || b"-._~/!$&'()*+,;=@".contains(&byte);
-        if is_plain {
-            result.push(char::from(byte));
-        } else {
-            result.push_str(&format!("%{byte:02X}"));
-        }
-    }
+    result.extend(utf8_percent_encode(&path, ENCODED));
     result
 }
 

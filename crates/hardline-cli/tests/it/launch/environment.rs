@@ -213,19 +213,11 @@ fn a_working_directory_chooses_no_code() {
     };
     let (package, module) = ([&*npx, "-y", "@a/b@1.2"], [&*python, "-m", "mcp_server"]);
     assert_eq!((start(&list, &package).0, start(&list, &module).0), (Some(0), Some(0)));
-    // A project's own manifest chooses code only if it has commands, or hides what it has.
-    let plain = [&*npx, "-y", "plain"];
-    for (manifest, code) in [
-        ("{\"name\": \"a\"}", 0),
-        ("{\"bin\": {\"plain\": \"./evil.js\"}}", 1),
-        ("{\"b\\u0069n\": {\"plain\": \"./evil.js\"}}", 1),
-    ] {
-        home.write("repo/package.json", manifest);
-        let list = format!("[launch]\nprograms = [[{npx:?}, \"-y\", \"plain\"]]");
-        assert_eq!(start(&list, &plain).0, Some(code), "{manifest}");
-    }
-    fs::remove_file(home.path("repo/package.json")).unwrap();
     for (file, command) in [
+        ("repo/package.json", &package),
+        ("repo/deep/package.json", &package),
+        // npm goes by the name in the file.
+        ("repo/node_modules/other/package.json", &package),
         ("repo/.npmrc", &package),
         ("repo/deep/.npmrc", &package),
         ("repo/node_modules/@a/b/package.json", &package),
@@ -235,6 +227,7 @@ fn a_working_directory_chooses_no_code() {
         // The module may import `argparse`, and would get this one.
         ("repo/deep/argparse.py", &module),
         ("repo/deep/argparse/__init__.py", &module),
+        ("repo/deep/google/auth/__init__.py", &module),
     ] {
         home.write(file, "");
         let (code, errors) = start(&list, command);

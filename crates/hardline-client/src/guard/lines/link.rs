@@ -1,5 +1,6 @@
 //! The guarded link: both directions of a byte stream, and the guard between them.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -8,7 +9,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use hardline_guard::session::Reply;
-use hardline_guard::{Carries, Direction, Inspection};
+use hardline_guard::{Carries, Direction, Inspected, Inspection};
 use hardline_transport::lines::{Outlet, Source};
 use hardline_wire::frame::Decoder;
 use hardline_wire::line::{Line, LineEnd, LineFramer};
@@ -218,14 +219,14 @@ impl<W: AsyncWrite + Unpin> Outputs<W> {
             return;
         }
         for delivery in verdict.deliveries {
-            let frame = &**delivery.frame.get();
             match delivery.direction {
-                Direction::ServerToClient => self.send(frame),
+                Direction::ServerToClient => self.send(&delivery.frame),
                 Direction::ClientToServer => {
                     // Errors of our own making have a limit of their own, so that a server cannot fill the queue with
                     // them and thereby block the client.
                     let is_own = matches!(delivery.carries, Carries::Reply(_) | Carries::Complaint);
                     if let Some(server) = &mut self.server {
+                        let frame = delivery.frame.get();
                         server.send(frame, is_own, &mut Context::from_waker(&self.waker));
                     }
                 }
@@ -235,17 +236,22 @@ impl<W: AsyncWrite + Unpin> Outputs<W> {
             let reason = closed_by(rule);
             // The client must not wait for answers that the closed server can no longer give.
             for orphan in judge.guard.settle_all(Direction::ClientToServer) {
-                let line = Reply::new(orphan.id, rule, reason.clone()).to_line();
-                self.send(line.trim_end().as_bytes());
+                self.reply(&Reply::new(orphan.id, rule, reason.clone()));
             }
             self.closed = Some(reason);
             self.server = None;
         }
     }
 
-    fn send(&mut self, frame: &[u8]) {
-        self.unread.extend_from_slice(frame);
+    /// Sends a frame to the client.
+    fn send(&mut self, frame: &Inspected<Cow<'_, [u8]>>) {
+        self.unread.extend_from_slice(frame.get());
         self.unread.push(b'\n');
+    }
+
+    /// Sends a reply of our own to the client.
+    fn reply(&mut self, reply: &Reply) {
+        self.unread.extend_from_slice(reply.to_line().as_bytes());
     }
 
     /// Copies buffered output into `buffer`. Returns true if there was any.

@@ -36,7 +36,7 @@ fn unknown_keys() {
     );
     check(
         r#"{"command": "y", "zzzzzz": 1}"#,
-        &["zzzzzz: unknown key, which is ignored; take it out if it was meant for Hardline"],
+        &["zzzzzz: unknown key, which is ignored; remove it if it was meant for Hardline"],
     );
     check(r#"{"command": "y", "alwaysAllow": [], "description": "d", "gallery": true}"#, &[]);
     check(
@@ -52,13 +52,12 @@ fn unknown_keys() {
 fn neither_or_both() {
     check(
         r#"{"command": "x", "url": "https://h/"}"#,
-        &["url: both a command and url are given; a server is started or reached, so take one of \
-           them out"],
+        &["url: both a command and url are set; remove one of them"],
     );
     check(r#"{}"#, &[": neither a command nor a url is given; add one of them"]);
     check(
         r#"{"url": "https://a/", "serverUrl": "https://b/"}"#,
-        &["url: both serverUrl and url are given; take one of them out"],
+        &["url: both serverUrl and url are set; remove one of them"],
     );
     check(r#"{"command": "x", "url": ""}"#, &[]);
     check(r#"{"command": "x", "url": null, "env": null}"#, &[]);
@@ -126,10 +125,9 @@ fn numbers_in_env_are_accepted_with_a_warning() {
     check(
         r#"{"command": "x", "env": {"PORT": 8080, "DEBUG": true}}"#,
         &[
-            "env.PORT: a string expected, a number found, which is taken as it is written; put it \
-             in quotes",
-            "env.DEBUG: a string expected, a boolean found, which is taken as it is written; put \
-             it in quotes",
+            "env.PORT: expected a string, found a number; it is used as written, put it in quotes",
+            "env.DEBUG: expected a string, found a boolean; it is used as written, put it in \
+             quotes",
         ],
     );
 }
@@ -138,7 +136,7 @@ fn numbers_in_env_are_accepted_with_a_warning() {
 fn types() {
     check(
         r#"{"type": "ws", "url": "https://h/"}"#,
-        &["type: unknown type ws; it is one of stdio, http and sse"],
+        &["type: unknown type ws; expected stdio, http or sse"],
     );
     check(
         r#"{"type": "stdio", "url": "https://h/"}"#,
@@ -150,11 +148,11 @@ fn types() {
     );
     check(
         r#"{"url": "https://h/", "args": ["x"], "env": {}}"#,
-        &["args: this is for servers that are started and is ignored; take it out"],
+        &["args: this is for servers that are started and is ignored; remove it"],
     );
     check(
         r#"{"command": "x", "headers": {"A": "b"}}"#,
-        &["headers: this is for servers at an address and is ignored; take it out"],
+        &["headers: this is for servers at an address and is ignored; remove it"],
     );
 }
 
@@ -163,7 +161,7 @@ fn what_cannot_be_started_or_reached() {
     check(r#"{"command": "  "}"#, &["command: the command is empty; name the program to start"]);
     check(
         r#"{"command": "x", "args": ["a\u0000b"]}"#,
-        &["args[0]: a NUL character, which no program can be given; take it out"],
+        &["args[0]: a NUL character, which no program can be given; remove it"],
     );
     check(
         r#"{"command": "x", "env": {"A=B": "c"}}"#,
@@ -182,16 +180,16 @@ fn what_cannot_be_started_or_reached() {
     );
     check(
         r#"{"url": "https://h/", "headers": {"a b": "c"}}"#,
-        &["headers.a b: \"a b\" is not the name of a header; correct or take out this header"],
+        &["headers.a b: \"a b\" is not the name of a header; correct or remove this header"],
     );
     check(
         r#"{"url": "https://h/", "headers": {"A": "b\r\nC: s3cr3t"}}"#,
         &["headers.A: the value of the header A has a line break or a control character; correct \
-           or take out this header"],
+           or remove this header"],
     );
     check(
         r#"{"url": "https://h/", "headers": {"Authorization": "a", "authorization": "b"}}"#,
-        &["headers.authorization: the key is there twice; take one of them out"],
+        &["headers.authorization: the key is there twice; remove one of them"],
     );
     for time in ["-5", "0", "1e300"] {
         let expected =
@@ -232,11 +230,11 @@ fn names_that_are_there_twice_or_empty() {
         shown,
         [
             "x.json:1:63: server \"a\": mcpServers.a: there are two servers of this name; rename \
-             or take out one of them",
+             or remove one of them",
             "x.json:2:17: server \"\": mcpServers.: the server has no name; write one between the \
              quotes",
-            "x.json:2:68: server \"c\": mcpServers.c.command: the key is there twice; take one of \
-             them out",
+            "x.json:2:68: server \"c\": mcpServers.c.command: the key is there twice; remove one of \
+             them",
         ]
     );
 }
@@ -280,7 +278,7 @@ fn whole_files() {
         ),
         (
             "{\"mcpServers\": {}, \"mcpServers\": {}}",
-            "x.json:1:34: mcpServers: the key is there twice; take one of them out",
+            "x.json:1:34: mcpServers: the key is there twice; remove one of them",
         ),
     ] {
         let file = parse("x.json", text).unwrap();

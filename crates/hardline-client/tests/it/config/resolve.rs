@@ -83,17 +83,17 @@ fn what_variables_make_is_checked_and_not_shown() {
     for (entry, expected) in [
         (
             r#""url": "${BAD}""#,
-            "url: what the variables make of this is not the address of a server; write it as \
+            "url: with its variables expanded, this is not a valid server URL; write it as \
              https://example.com/mcp",
         ),
         (
             r#""url": "https://h/", "headers": {"T": "${LINES}"}"#,
             "headers.T: the value of the header T has a line break or a control character; correct \
-             or take out this header",
+             or remove this header",
         ),
         (
             r#""command": "x", "args": ["${NUL}"]"#,
-            "args[0]: a NUL character, which no program can be given; take it out",
+            "args[0]: a NUL character, which no program can be given; remove it",
         ),
         (r#""command": "${EMPTY}""#, "command: the command is empty; name the program to start"),
         (

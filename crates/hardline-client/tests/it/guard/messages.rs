@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use hardline_client::guard::Guarded;
 use hardline_guard::policy::Policy;
 use hardline_transport::client::{
-    Answer, BoxFuture, HttpError, MAX_EVENTS, OneWayMessage, Outcome, OutgoingRequest, Transport,
-    TransportError, TransportEvent, TransportEvents, TransportKind,
+    Answer, AnswerOutcome, BoxFuture, HttpError, MAX_EVENTS, OneWayMessage, OutgoingRequest,
+    Transport, TransportError, TransportEvent, TransportEvents, TransportKind,
 };
 use hardline_wire::frame::Decoder;
 use hardline_wire::id::Id;
@@ -168,7 +168,10 @@ async fn what_came_before_an_answer_is_judged_and_there_before_it() {
     open(&guarded).await;
     for id in 1..50 {
         let answer = guarded.request(call(id)).await.unwrap();
-        assert_eq!(answer.outcome(), Outcome::Result(&format!(r#"{{"content":[],"n":{id}}}"#)));
+        assert_eq!(
+            answer.outcome(),
+            AnswerOutcome::Result(&format!(r#"{{"content":[],"n":{id}}}"#))
+        );
         for number in 0..5 {
             let Ok(TransportEvent::Notification { text, .. }) = events.try_recv() else { panic!() };
             assert!(text.contains(&format!("{number}<U+E0061>")), "{text}");
@@ -240,7 +243,7 @@ async fn a_stopped_request_and_a_stopped_answer_are_errors_at_once() {
     let _events = guarded.take_events();
     open(&guarded).await;
     let answer = guarded.request(call(1)).await.unwrap();
-    let Outcome::Error { code: -32603, data: Some(data), .. } = answer.outcome() else {
+    let AnswerOutcome::Error { code: -32603, data: Some(data), .. } = answer.outcome() else {
         panic!("{answer:?}")
     };
     assert!(data.contains("content.hidden"), "{data}");
@@ -253,7 +256,7 @@ async fn a_stopped_request_and_a_stopped_answer_are_errors_at_once() {
     let answer = guarded.request(denied).await.unwrap();
     assert!(answer.text().contains("tool.denied"), "{answer:?}");
     assert_eq!(script.sent.lock().unwrap().len(), count);
-    assert!(matches!(guarded.request(call(4)).await.unwrap().outcome(), Outcome::Result(_)));
+    assert!(matches!(guarded.request(call(4)).await.unwrap().outcome(), AnswerOutcome::Result(_)));
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ pub(crate) use kind::is_invisible;
 /// Limit on consecutive invisible characters; no writing has more.
 const MAX_RUN: usize = 32;
 
-/// Least number of repetitions of one character that is no slip, where the character has no use.
+/// Minimum length of a run of one useless character that cannot be a typo.
 const MIN_ROW: usize = 3;
 
 /// Limit on the visible characters of a text in which a character that no text needs is a hit by

@@ -1,8 +1,8 @@
 //! Invisible characters next to signs: breaks in long names and addresses, marks around numbers,
 //! operators in formulas.
 //!
-//! Programs insert them after every sign of a kind, or in every place of a kind. Such a text says
-//! nothing with them. Where some of these places have one and others have none, they carry bits.
+//! Some programs insert one after every punctuation mark, or in every place of a kind; that carries
+//! no information. Where some of these places have one and others have none, they carry bits.
 //!
 //! Invariant: the text is read once, and only if it has such characters.
 

@@ -8,6 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use hardline_guard::Severity;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use thiserror::Error;
 
@@ -420,17 +421,12 @@ fn is_unwritable(error: &rusqlite::Error) -> bool {
     matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied))
 }
 
+/// Characters that a path in a `file:` URI of SQLite needs encoded.
+const ENCODED: &AsciiSet =
+    &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
 fn uri(path: &Path) -> String {
-    let mut uri = "file:".to_owned();
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
-                uri.push(char::from(*byte));
-            }
-            // `?` and `#` would end the path of the URI.
-            _ => uri.push_str(&format!("%{byte:02x}")),
-        }
-    }
-    uri.push_str("?immutable=1");
-    uri
+    // `?` and `#` would end the path of the URI.
+    let path = percent_encode(path.as_os_str().as_encoded_bytes(), ENCODED);
+    format!("file:{path}?immutable=1")
 }

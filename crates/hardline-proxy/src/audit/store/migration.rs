@@ -72,6 +72,11 @@ mod tests {
         rows.map(Result::unwrap).collect()
     }
 
+    /// Returns the steps of a version after this one.
+    fn followed_by(step: &'static str) -> Vec<&'static str> {
+        STEPS.iter().copied().chain([step]).collect()
+    }
+
     #[test]
     fn runs_the_steps_that_a_database_lacks() {
         let mut connection = Connection::open_in_memory().unwrap();
@@ -83,11 +88,12 @@ mod tests {
         let rows: i64 = connection.query_row(sql, (), |row| row.get("rows")).unwrap();
         assert_eq!(rows, 1, "a step ran twice");
 
-        let later = [STEPS[0], "ALTER TABLE spills ADD COLUMN size INTEGER"];
+        let later = followed_by("ALTER TABLE spills ADD COLUMN size INTEGER");
         migrate_with(&mut connection, &later).unwrap();
         assert_eq!(columns(&connection, "spills"), ["name", "at", "size"]);
-        assert!(matches!(version(&connection), Err(StoreError::Newer(2))));
-        assert!(matches!(migrate(&mut connection), Err(StoreError::Newer(2))));
+        let is_newer = |it: &StoreError| matches!(it, StoreError::Newer(it) if *it == VERSION + 1);
+        assert!(version(&connection).is_err_and(|it| is_newer(&it)));
+        assert!(migrate(&mut connection).is_err_and(|it| is_newer(&it)));
     }
 
     #[test]
@@ -110,7 +116,7 @@ mod tests {
     fn a_failed_step_changes_nothing() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection).unwrap();
-        let broken = [STEPS[0], "ALTER TABLE spills ADD COLUMN size INTEGER; SELECT nonsense"];
+        let broken = followed_by("ALTER TABLE spills ADD COLUMN size INTEGER; SELECT nonsense");
         assert!(migrate_with(&mut connection, &broken).is_err());
         assert_eq!(version(&connection).unwrap(), VERSION);
         assert_eq!(columns(&connection, "spills"), ["name", "at"]);

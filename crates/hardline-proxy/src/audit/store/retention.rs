@@ -19,8 +19,8 @@ use super::{Store, StoreError};
 const STEP_ROWS: i64 = 500;
 /// Number of events, of findings or of launches above which those of a server count as a flood.
 const FLOOD_ROWS: i64 = 5000;
-/// Part of all messages that goes at least, before the messages of each server are counted again.
-/// Counting reads the whole table.
+/// Pruning deletes at least one in this many messages before it counts again, because counting
+/// reads the whole table.
 const LEAST_PART: i64 = 16;
 /// Free pages that one step returns to the file system.
 const STEP_PAGES: u32 = 500;
@@ -205,7 +205,7 @@ fn drop_some(
 fn drop_flood(connection: &Connection) -> Result<Option<Pruned>> {
     for table in ["events", "findings", "launches"] {
         let counts = count_rows(connection, table)?;
-        let Some((server, _)) = counts.first().filter(|(_, count)| FLOOD_ROWS < *count) else {
+        let Some((server, _)) = counts.first().filter(|(_, count)| *count > FLOOD_ROWS) else {
             continue;
         };
         let sql = format!(
@@ -232,7 +232,7 @@ fn drop_session(connection: &Connection, id: i64) -> Result<Pruned> {
             "DELETE FROM {table} WHERE id IN (SELECT id FROM {table} WHERE session = ?1 LIMIT ?2)"
         );
         let count = connection.execute(&sql, (id, STEP_ROWS))?;
-        if STEP_ROWS <= i64::try_from(count).unwrap_or(0) {
+        if i64::try_from(count).unwrap_or(0) >= STEP_ROWS {
             return Ok(Pruned::default());
         }
     }

@@ -236,7 +236,7 @@ fn take(message: &Message<'_>, whole: Value<'_>) -> Result<Arrival, Unfit> {
         Message::Response(_) | Message::Error(_) => {
             match message.id().and_then(Id::as_i64).zip(Answer::copy(message, whole)) {
                 Some((id, answer)) => Arrival::Answer(id, answer),
-                None => return Err(Unfit::params("it has an id that was not given out")),
+                None => return Err(Unfit::params("no request has this id")),
             }
         }
     })

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use hardline_testkit::http::Server;
 use hardline_transport::client::{BoxFuture, OneWayMessage, Transport, TransportError};
-use hardline_transport::http::{HeaderSource, Headers, Next, Refusal, Sse, Target};
+use hardline_transport::http::{HeaderRefusal, HeaderSource, Headers, Next, Sse, Target};
 use hardline_wire::version::Version;
 
 use super::{call, connect_with, settings, text};
@@ -33,7 +33,10 @@ impl HeaderSource for Counting {
         })
     }
 
-    fn refused<'a>(&'a self, refusal: Refusal<'a>) -> BoxFuture<'a, Result<Next, TransportError>> {
+    fn refused<'a>(
+        &'a self,
+        refusal: HeaderRefusal<'a>,
+    ) -> BoxFuture<'a, Result<Next, TransportError>> {
         let challenge = refusal.hints.www_authenticate.clone().unwrap_or_default();
         let line = format!("{} {} {challenge}", refusal.attempt, refusal.status);
         self.refusals.lock().unwrap().push(line);

@@ -3,13 +3,14 @@
 use std::io;
 
 use hardline_guard::Rule;
+use hardline_wire::limits::DEFAULT_FRAME_BYTES;
 
 use super::{Attack, Due, Next};
 use crate::demo_server::hostile::call::Call;
 use crate::demo_server::hostile::planted;
 
-/// Size of the large frame: more than twice the default limit of Hardline.
-const HUGE: usize = 40_000_000;
+/// Size of the large frame: over the default limit, also after a cut in half.
+const HUGE: usize = 2 * DEFAULT_FRAME_BYTES + DEFAULT_FRAME_BYTES / 2;
 const DEEP: usize = 10_000;
 
 pub(super) const ATTACKS: &[Attack] = &[

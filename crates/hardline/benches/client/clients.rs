@@ -43,12 +43,12 @@ impl Clients {
     }
 }
 
-fn runtime() -> Runtime {
+pub(crate) fn runtime() -> Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
 /// Makes calls from as many tasks as calls are in flight.
-fn measure<F>(
+pub(crate) fn measure<F>(
     runtime: &Runtime,
     in_flight: usize,
     calls: usize,

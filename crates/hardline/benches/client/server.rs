@@ -1,4 +1,4 @@
-//! A minimal server: it returns the text that a tool is called with.
+//! A minimal server: it returns the text, or the whole result, that a tool is called with.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -19,13 +19,13 @@ struct Message<'a> {
 #[derive(Deserialize)]
 struct Params<'a> {
     #[serde(borrow)]
-    arguments: Option<Arguments<'a>>,
+    arguments: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct Arguments<'a> {
     #[serde(borrow)]
-    text: &'a RawValue,
+    text: Option<&'a RawValue>,
 }
 
 const GREETING: &str = r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"plain","version":"1"}}"#;
@@ -38,11 +38,16 @@ fn answer(text: &[u8], out: &mut Vec<u8>) -> bool {
     let arguments = message.params.and_then(|it| it.arguments);
     match (method, arguments) {
         ("initialize", _) => write!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":{GREETING}}}"#),
-        ("tools/call", Some(arguments)) => write!(
-            out,
-            r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":{}}}]}}}}"#,
-            arguments.text.get()
-        ),
+        ("tools/call", Some(arguments)) => {
+            match serde_json::from_str::<Arguments<'_>>(arguments.get()).unwrap().text {
+                Some(text) => write!(
+                    out,
+                    r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[{{"type":"text","text":{}}}]}}}}"#,
+                    text.get()
+                ),
+                None => write!(out, r#"{{"jsonrpc":"2.0","id":{id},"result":{}}}"#, arguments.get()),
+            }
+        }
         _ => write!(
             out,
             r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"method not found"}}}}"#

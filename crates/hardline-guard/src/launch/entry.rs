@@ -132,7 +132,7 @@ impl Entry {
             CodeKind::Package => "names another package or project",
             CodeKind::Doubtful => "is an option that is not known",
         };
-        Some(format!("`{}` {what}, and `{self}` does not spell that out", code.shown))
+        Some(format!("`{}` {what}; add it to the entry `{self}` to allow it", code.shown))
     }
 }
 
@@ -169,7 +169,7 @@ impl Entry {
             if !is_spelled && !package.is_plain(word, pattern) {
                 let shown = Excerpt::new(word.as_bytes(), SHOWN_BYTES);
                 return Some(format!(
-                    "`{shown}` is no plain name of a package, and `{self}` does not spell it out"
+                    "`{shown}` is not a plain package name; add it to the entry `{self}` to allow it"
                 ));
             }
         }

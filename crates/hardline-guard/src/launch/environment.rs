@@ -13,7 +13,8 @@ const ALWAYS: &str = "BASH_ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND GCONV_PATH 
     NODE_REPL_EXTERNAL_MODULE NODE_COMPILE_CACHE BUN_OPTIONS PERL5OPT PERL5LIB PERLLIB PERL5DB \
     RUBYOPT RUBYLIB PYTHONSTARTUP PYTHONPATH PYTHONHOME PYTHONUSERBASE PYTHONPLATLIBDIR \
     PYTHONBREAKPOINT PYTHONINSPECT PYTHONEXECUTABLE PYTHONPYCACHEPREFIX PYTHON_PRESITE \
-    JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS CLASSPATH DOTNET_STARTUP_HOOKS \
+    JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS OPENJ9_JAVA_OPTIONS IBM_JAVA_OPTIONS CLASSPATH \
+    TS_NODE_REQUIRE NAPI_RS_NATIVE_LIBRARY_PATH MONO_ENV_OPTIONS DOTNET_STARTUP_HOOKS \
     DOTNET_ADDITIONAL_DEPS CORECLR_PROFILER_PATH COR_PROFILER_PATH \
     ASPNETCORE_HOSTINGSTARTUPASSEMBLIES SSH_SK_PROVIDER PHPRC PHP_INI_SCAN_DIR OPENSSL_CONF \
     OPENSSL_ENGINES OPENSSL_MODULES GIT_SSH GIT_SSH_COMMAND GIT_PROXY_COMMAND GIT_EXEC_PATH \
@@ -35,7 +36,15 @@ const CHOOSING: &str = "home shell tmpdir tmp temp terminfo terminfo_dirs termca
     gopath goroot gobin goenv goproxy gosumdb gonosumdb goflags goinsecure gotoolchain gomodcache \
     gocache gowork goprivate r_home r_libs r_libs_user r_libs_site stack_root stack_yaml gem_home \
     gem_path gem_spec_cache mix_home mix_archives hex_home docker_host docker_config docker_context \
-    docker_cert_path docker_tls_verify container_host containers_conf kubeconfig \
+    docker_cert_path docker_tls_verify docker_cli_plugin_extra_dirs container_host buildkit_host \
+    kubeconfig zdotdir fpath fish_function_path bash_loadables_path nu_lib_dirs awkpath awklibpath \
+    psmodulepath jsr_url n_prefix tsx_tsconfig_path swcrc matplotlibrc mplconfigdir pltcollects \
+    pltaddondir tcllibpath tcl_library tk_library caml_ld_library_path ocamlpath ocamlfind_conf \
+    opamroot sbcl_home octave_path matlabpath emacsdata krb5_config sasl_path \
+    magick_configure_path magick_coder_module_path magick_filter_module_path gs_lib \
+    vk_layer_path vk_add_layer_path vk_icd_filenames vk_driver_files libgl_drivers_path \
+    gbm_backends_path libva_drivers_path vdpau_driver_path ocl_icd_vendors alsa_config_path \
+    odbcini odbcinstini odbcsysini azure_extension_dir tf_plugin_cache_dir tf_data_dir krew_root \
     aws_config_file aws_shared_credentials_file tf_cli_config_file \
     terraform_config helm_plugins ansible_config ansible_library psqlrc virtual_env java_home jre_home \
     m2_home emacsloadpath viminit exinit vimruntime chrome_path chrome_bin \
@@ -47,7 +56,8 @@ const CHOOSING_BEGINNINGS: &str = "xdg_ node_ npm_ pnpm_ yarn_ corepack_ bun_ de
     php_ composer_ java_ jdk_ maven_ mvn_ gradle_ kotlin_ sbt_ dotnet_ coreclr_ cor_ complus_ nuget_ \
     msbuild cargo_ rustup_ rustc rustflags lua_ erl_ elixir_ julia_ ghc_ cabal_ nix_ guix_ asdf_ \
     mise_ sdkman_ direnv_ ld_ dyld_ gtk_ gdk_ gio_ gst_ gi_ qt_ qml openssl_ git_config git_ssh git_ssl \
-    git_curl git_http git_trace tf_cli_args electron_";
+    git_curl git_http git_trace tf_cli_args electron_ containers_ ts_node_ nodenv_ esbuild_ guile_ \
+    cloudsdk_python mono_ nerdctl_ colima_ lima_ graalpython jbang_ coursier_ lein_ opam";
 
 /// Other variables of Git, in lower case. They are listed one by one, because servers have own
 /// settings that start with `GIT_`.
@@ -58,7 +68,7 @@ const GIT: &str = "git_dir git_common_dir git_work_tree git_index_file git_objec
 
 /// Suffixes, in lower case, of variables that name a program or a file that it loads.
 const CHOOSING_ENDINGS: &str = "_executable_path _executable _exec_path _preload _launch_options \
-    _wrapper _plugin_path";
+    _wrapper _plugin_path _binary_path _native_library_path";
 
 /// Exceptions to the lists above, in lower case: variables that choose no code.
 const HARMLESS: &str = "xdg_session_type xdg_session_class xdg_session_id xdg_session_desktop \
@@ -70,7 +80,11 @@ const HARMLESS: &str = "xdg_session_type xdg_session_class xdg_session_id xdg_se
     pythoncoerceclocale pythondevmode pythonlegacywindowsstdio pythonprofileimporttime python_colors \
     python_gil python_cpu_count deno_no_update_check deno_no_prompt deno_jobs dotnet_environment \
     dotnet_nologo dotnet_cli_telemetry_optout dotnet_running_in_container rustc_log qt_qpa_platform \
-    qt_scale_factor gtk_theme gdk_backend gdk_scale";
+    qt_scale_factor gtk_theme gdk_backend gdk_scale pip_default_timeout pip_timeout pip_retries \
+    pip_no_input pip_disable_pip_version_check pip_no_color pip_progress_bar pip_quiet pip_verbose \
+    uv_http_timeout uv_http_retries uv_no_progress uv_concurrent_downloads uv_concurrent_builds \
+    uv_concurrent_installs npm_config_loglevel npm_config_fund npm_config_audit npm_config_progress \
+    npm_config_color npm_config_update_notifier";
 
 /// Suffixes, in lower case, of variables that hold secrets, which are data.
 const SECRETS: [&str; 5] = ["_token", "_api_key", "_secret", "_password", "_access_key"];
@@ -121,7 +135,8 @@ pub fn injects_code(name: &str, value: &str) -> bool {
     if name == "PYTHONWARNINGS" {
         return value.contains('.');
     }
-    let is_setting = MANAGERS.iter().any(|it| lower.starts_with(it)) && is_system(value);
+    let is_manager = MANAGERS.iter().any(|it| lower.starts_with(it));
+    let is_setting = is_manager && (is_system(value) || has(HARMLESS, &lower));
     let is_listed = BEGINNINGS.split_whitespace().any(|it| lower.starts_with(it));
     has(ALWAYS, name) || is_listed && !is_setting
 }
@@ -152,6 +167,10 @@ pub fn chooses_code(name: &str, value: &str) -> bool {
     let is_own_run = |id: &str| !id.is_empty() && id.bytes().all(|it| it.is_ascii_digit());
     if name == "xdg_runtime_dir" && value.strip_prefix("/run/user/").is_some_and(is_own_run) {
         return false;
+    }
+    // Matplotlib imports the module; other values are names of its own backends.
+    if name == "mplbackend" {
+        return value.to_lowercase().contains("module:");
     }
     // A secret may have the prefix of a package manager: `NPM_TOKEN`.
     if has(HARMLESS, &name) || SECRETS.iter().any(|end| name.ends_with(end)) {
@@ -203,6 +222,12 @@ mod tests {
             ("NODE_OPTIONS", "--max-old-space-size=64 --snapshot-blob=/tmp/x"),
             ("PYTHONPYCACHEPREFIX", "/tmp"),
             ("NODE_COMPILE_CACHE", "/tmp"),
+            ("TS_NODE_REQUIRE", "/tmp/x.js"),
+            ("OPENJ9_JAVA_OPTIONS", "-javaagent:/tmp/x.jar"),
+            ("IBM_JAVA_OPTIONS", "-javaagent:/tmp/x.jar"),
+            ("NAPI_RS_NATIVE_LIBRARY_PATH", "/tmp/x.node"),
+            ("PIP_INDEX_URL", "http://x.example"),
+            ("PIP_TARGET", "/tmp/x"),
         ] {
             assert!(injects_code(name, value), "{name}={value}");
         }
@@ -216,6 +241,16 @@ mod tests {
             ("ENV", "production"),
             ("PIP_CERT", "/etc/ssl/certs/ca-certificates.crt"),
             ("npm_config_prefix", "/usr/local"),
+            ("PIP_DEFAULT_TIMEOUT", "60"),
+            ("PIP_RETRIES", "3"),
+            ("PIP_NO_INPUT", "1"),
+            ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
+            ("PIP_NO_COLOR", "1"),
+            ("PIP_PROGRESS_BAR", "off"),
+            ("PIP_QUIET", "1"),
+            ("PIP_VERBOSE", "1"),
+            ("UV_HTTP_TIMEOUT", "60"),
+            ("npm_config_loglevel", "error"),
         ] {
             assert!(!injects_code(name, value), "{name}={value}");
         }
@@ -257,6 +292,23 @@ mod tests {
             ("XDG_DATA_DIRS", "/usr/share:/tmp/x"),
             ("EDITOR", "/usr/bin/python3"),
             ("GIT_ASKPASS", "/usr/bin/x"),
+            ("JSR_URL", "http://x.example"),
+            ("CONTAINERS_CONF", "/tmp/x"),
+            ("CONTAINERS_CONF_OVERRIDE", "/tmp/x"),
+            ("CONTAINERS_REGISTRIES_CONF", "/tmp/x"),
+            ("ZDOTDIR", "/tmp/x"),
+            ("FPATH", "/tmp/x"),
+            ("TS_NODE_PROJECT", "/tmp/x"),
+            ("TS_NODE_COMPILER", "/tmp/x"),
+            ("ESBUILD_BINARY_PATH", "/tmp/x"),
+            ("SWC_BINARY_PATH", "/tmp/x"),
+            ("DOCKER_CLI_PLUGIN_EXTRA_DIRS", "/tmp/x"),
+            ("PSModulePath", "/tmp/x"),
+            ("GUILE_LOAD_PATH", "/tmp/x"),
+            ("CLOUDSDK_PYTHON", "/tmp/x"),
+            ("MPLBACKEND", "module://evil"),
+            ("MONO_PATH", "/tmp/x"),
+            ("VK_LAYER_PATH", "/tmp/x"),
         ] {
             assert!(chooses_code(name, value), "{name}={value}");
         }
@@ -305,6 +357,9 @@ mod tests {
             ("XDG_CONFIG_DIRS", "/etc/xdg"),
             ("JAVA_HOME", "/usr/lib/jvm/default"),
             ("GOROOT", "/usr/local/go"),
+            ("MPLBACKEND", "Agg"),
+            ("PIP_DEFAULT_TIMEOUT", "60"),
+            ("npm_config_loglevel", "error"),
         ] {
             assert!(!chooses_code(name, value), "{name}={value}");
         }

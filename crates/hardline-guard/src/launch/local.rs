@@ -1,8 +1,12 @@
 //! Files in the working directory that choose the code that a command runs.
 //!
-//! `npx` prefers packages in `node_modules`, and uses the registry that an `.npmrc` names. `python
-//! -m` loads modules from the working directory. A user who opens the project of a stranger is in
-//! such a directory.
+//! `npx` prefers packages of the project to those of the registry, and uses the registry that an
+//! `.npmrc` names. `python -m` loads modules from the working directory. A user who opens the
+//! project of a stranger is in such a directory.
+//!
+//! The files that a runner would pick cannot be predicted from the name of a package: npm compares
+//! the `name` inside of every `package.json` of the project, and the file name of a command is
+//! whatever that file says. So the presence of a project is enough.
 
 use super::family::plain_name;
 use super::inspect::{CodeKind, Links, inspect_with};
@@ -13,32 +17,34 @@ use super::package::Registry;
 #[non_exhaustive]
 pub struct Local {
     /// Path relative to the working directory. A leading `*` stands for any name: `*.py`,
-    /// `*/__init__.py`.
+    /// `*/__init__.py`. [`Local::TREE`] stands for a Python module at any depth.
     pub path: String,
     /// Set if the same path in parent directories counts too.
     pub is_above: bool,
-    /// Text without which the file does not count, such as a key of JSON. A file with a Unicode
-    /// escape counts as well, because the escape may be a part of the text.
-    pub needs: Option<&'static str>,
 }
 
-/// Files that JavaScript package runners read besides `node_modules`, by prefix of the runner's
-/// name.
+/// Files that npm, and the runners that read the same projects, search for packages and commands.
+const PROJECT: [&str; 2] = ["package.json", "node_modules"];
+
+/// Files that JavaScript package runners read besides [`PROJECT`], by prefix of the runner's name.
 const NPM: [(&str, &[&str]); 4] = [
     ("yarn", &[".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".npmrc"]),
-    ("pnp", &[".npmrc", ".pnpmfile.cjs", "pnpm-workspace.yaml"]),
+    ("pnp", &[".npmrc", ".pnpmfile.cjs", "pnpm-workspace.yaml", "package.json5", "package.yaml"]),
     ("bun", &["bunfig.toml", ".npmrc", ".env"]),
     ("np", &[".npmrc"]),
 ];
-/// Key of a `package.json` that chooses the code of a runner, by prefix of the runner's name: the
-/// project's own commands, or the package manager that is downloaded and run.
-const MANIFEST: [(&str, &str); 4] =
-    [("yarn", "packageManager"), ("pnp", "packageManager"), ("bun", BIN), ("np", BIN)];
-const BIN: &str = "\"bin\"";
 const DENO: [&str; 2] = ["deno.json", "deno.jsonc"];
 /// Files that `python -m` loads instead of the module, or of a module of the standard library that the
 /// module imports.
-const PYTHON: [&str; 6] = ["*.py", "*.pyc", "*.so", "*.pyd", "*/__init__.py", "*/__init__.pyc"];
+const PYTHON: [&str; 8] =
+    ["*.py", "*.pyw", "*.pyc", "*.so", "*.pyd", "*/__init__.py", "*/__init__.pyc", Local::TREE];
+/// Endings of the files that Python imports.
+const MODULES: [&str; 5] = [".py", ".pyw", ".pyc", ".so", ".pyd"];
+/// Directories whose names no honest module imports. JavaScript packages often contain scripts in
+/// Python.
+const NEVER_IMPORTED: [&str; 2] = ["node_modules", "__pycache__"];
+/// Directory in which `pipx run` looks for a command before it asks the registry.
+const PIPX: &str = "__pypackages__";
 /// Files that load code for a script outside of the directory, by the program that runs it.
 const SCRIPTS: [(&str, &[&str]); 5] = [
     ("bun", &["bunfig.toml"]),
@@ -61,22 +67,20 @@ pub fn local_sources(command: &[String], links: Links<'_>) -> Vec<Local> {
         let before = command.get(..package.index).unwrap_or_default();
         match package.registry {
             Registry::Npm => {
-                let name = npm_name(spec);
-                let modules = ["", ".bin/"].map(|it| format!("node_modules/{it}{name}"));
-                add_above(&mut found, &modules);
-                if let Some((_, command)) = name.rsplit_once('/') {
-                    add_above(&mut found, [&format!("node_modules/.bin/{command}")]);
-                }
+                add_above(&mut found, PROJECT);
                 add_above(&mut found, runner(&NPM, before, links).copied().unwrap_or_default());
-                let manifest = runner(&MANIFEST, before, links);
-                // A command of the project has no scope.
-                let manifest = manifest.filter(|key| **key != BIN || !name.starts_with('@'));
-                found.extend(manifest.map(|key| Local::manifest(key)));
             }
             Registry::Deno if spec.starts_with("npm:") || spec.starts_with("jsr:") => {
                 add_above(&mut found, DENO);
-                let name = npm_name(spec.split_once(':').map_or(spec, |it| it.1));
-                add_above(&mut found, [".npmrc", &*format!("node_modules/{name}")]);
+                add_above(&mut found, PROJECT);
+                add_above(&mut found, [".npmrc"]);
+            }
+            // An absolute path is what the list says, not what the directory contains.
+            Registry::Python if !spec.is_empty() && !spec.starts_with('/') => {
+                let is_pipx = runner(&[("pipx", true), ("uv", false)], before, links);
+                if is_pipx == Some(&true) {
+                    found.extend([spec, PIPX].map(Local::here));
+                }
             }
             _ => {}
         }
@@ -88,34 +92,64 @@ pub fn local_sources(command: &[String], links: Links<'_>) -> Vec<Local> {
         let files = SCRIPTS.iter().filter(|(name, _)| names.iter().any(|it| it == name));
         files.for_each(|(_, files)| add_above(&mut found, *files));
     }
-    // Words after the module are arguments of the module.
-    let mut named = look.code.iter().filter(|code| code.kind == CodeKind::Named);
-    if let Some(code) = named.next().filter(|_| is_python(command, links)) {
-        let options = command.get(1..=code.index).unwrap_or_default();
+    for code in look.code.iter().filter(|code| code.kind == CodeKind::Named) {
+        let before = command.get(..code.index).unwrap_or_default();
+        // A runner may start Python too: `uvx python -m a`.
+        let Some(python) = before.iter().rposition(|word| is_python(word, links)) else { continue };
+        let options = command.get(python + 1..=code.index).unwrap_or_default();
         if !options.iter().any(|word| is_isolated(word)) {
-            let local = |path: &str| Local { path: path.to_owned(), is_above: false, needs: None };
-            found.extend(PYTHON.map(local));
+            // A directory without modules joins the package of the same name.
+            found.extend(first_part(command, code.index).map(Local::here));
+            found.extend(PYTHON.map(Local::here));
         }
     }
     found
 }
 
 impl Local {
-    fn manifest(needs: &'static str) -> Self {
-        Self { path: "package.json".to_owned(), is_above: true, needs: Some(needs) }
+    /// Path that stands for a Python module at any depth. Without an `__init__.py`, a directory
+    /// joins an installed namespace package, and its modules win: `google/auth/__init__.py`.
+    pub const TREE: &'static str = "**";
+
+    fn here(path: &str) -> Self {
+        Self { path: path.to_owned(), is_above: false }
     }
+}
+
+/// Returns true if Python can import modules from a directory of this name.
+pub fn can_import_directory(name: &str) -> bool {
+    is_identifier(name) && !NEVER_IMPORTED.contains(&name)
+}
+
+/// Returns true if Python can import a file of this name.
+pub fn can_import_file(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    // Libraries have the version of Python in their name: `a.cpython-312-x86_64-linux-gnu.so`.
+    let stem = name.split('.').next().unwrap_or_default();
+    MODULES.iter().any(|end| lower.ends_with(end)) && is_identifier(stem)
+}
+
+/// Returns true if a statement `import` can spell a name.
+fn is_identifier(name: &str) -> bool {
+    let is_letter = |it: char| it.is_alphanumeric() || it == '_' || !it.is_ascii();
+    !name.is_empty()
+        && name.chars().all(is_letter)
+        && !name.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// Returns the first part of the name of the module that `-m` runs. The option is at `index`.
+fn first_part(command: &[String], index: usize) -> Option<&str> {
+    let (_, glued) = command.get(index)?.split_once('m')?;
+    let module = if glued.is_empty() { command.get(index + 1)? } else { glued };
+    module.split(['.', '/']).next().filter(|part| !part.is_empty())
 }
 
 fn add_above<'a>(
     found: &mut Vec<Local>,
     paths: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>,
 ) {
-    let locals = paths.into_iter().map(|path| Local {
-        path: path.as_ref().to_owned(),
-        is_above: true,
-        needs: None,
-    });
-    found.extend(locals);
+    let locals = paths.into_iter();
+    found.extend(locals.map(|path| Local { path: path.as_ref().to_owned(), is_above: true }));
 }
 
 /// Returns the row of a table for the last runner among these words.
@@ -125,14 +159,6 @@ fn runner<'t, T>(table: &'t [(&str, T)], words: &[String], links: Links<'_>) -> 
         let name = plain_name(&name);
         table.iter().find(|(start, _)| name.starts_with(start)).map(|(_, row)| row)
     })
-}
-
-/// Returns the name of a package without its version.
-fn npm_name(spec: &str) -> &str {
-    // The `@` of a scope does not start a version.
-    let scope = usize::from(spec.starts_with('@'));
-    let version = spec.get(scope..).and_then(|rest| rest.find('@'));
-    version.and_then(|at| spec.get(..scope + at)).unwrap_or(spec)
 }
 
 /// Returns true if a script is given by its absolute path. A relative one is meant to use the files
@@ -147,8 +173,8 @@ fn has_script_elsewhere(command: &[String]) -> bool {
     command.iter().map(String::as_str).any(|word| is_script(&word))
 }
 
-fn is_python(command: &[String], links: Links<'_>) -> bool {
-    let names = names(command.first(), links);
+fn is_python(word: &String, links: Links<'_>) -> bool {
+    let names = names(Some(word), links);
     names.iter().any(|name| matches!(&**name, "python" | "pythonw" | "pypy" | "py"))
 }
 
@@ -182,21 +208,35 @@ mod tests {
 
     #[test]
     fn runners_read_what_lies_in_their_directory() {
-        let npx = ["node_modules/@a/b", "node_modules/.bin/@a/b", "node_modules/.bin/b", ".npmrc"];
-        check("npx -y @a/b@1.2 c", &npx);
-        check("npm exec -- @a/b", &npx);
-        check("node /usr/bin/npx @a/b", &npx);
-        check("cmd /c npx -y @a/b", &npx);
-        check("npx a", &["node_modules/a", "node_modules/.bin/a", ".npmrc", "package.json"]);
-        let pnpm = [".npmrc", ".pnpmfile.cjs", "pnpm-workspace.yaml", "package.json"];
-        check("pnpm dlx a", &[&["node_modules/a", "node_modules/.bin/a"], &pnpm[..]].concat());
-        let bun = ["bunfig.toml", ".npmrc", ".env", "package.json"];
-        check("bunx a", &[&["node_modules/a", "node_modules/.bin/a"], &bun[..]].concat());
-        check("deno run -A npm:a", &["deno.json", "deno.jsonc", ".npmrc", "node_modules/a"]);
-        for command in
-            ["python3 -m a.b c", "python3 -um a -m b", "python3 -ma", "python3 -W I -m a"]
-        {
-            check(command, &PYTHON);
+        let npx = ["package.json", "node_modules", ".npmrc"];
+        for command in [
+            "npx -y @a/b@1.2 c",
+            "npx a",
+            "npm exec -- @a/b",
+            "npm x a",
+            "node /usr/bin/npx @a/b",
+            "cmd /c npx -y @a/b",
+        ] {
+            check(command, &npx);
+        }
+        let pnpm = [".pnpmfile.cjs", "pnpm-workspace.yaml", "package.json5", "package.yaml"];
+        check("pnpm dlx a", &[&npx, &pnpm[..]].concat());
+        let yarn = [".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".npmrc"];
+        check("yarn dlx a", &[&PROJECT[..], &yarn].concat());
+        check("bunx a", &[&PROJECT[..], &["bunfig.toml", ".npmrc", ".env"]].concat());
+        for command in ["deno run -A npm:a", "deno run -A jsr:@a/b"] {
+            check(command, &[&DENO[..], &npx].concat());
+        }
+        check("pipx run a==1 b", &["a==1", "__pypackages__"]);
+        check("pipx run /srv/a", &[]);
+        for command in [
+            "python3 -m a.b c",
+            "python3 -um a -m b",
+            "python3 -ma",
+            "python3 -W I -m a",
+            "uvx python -m a",
+        ] {
+            check(command, &[&["a"], &PYTHON[..]].concat());
         }
         for command in ["python3 -I -m a", "python3 -Pm a", "python3 -uIm a"] {
             check(command, &[]);

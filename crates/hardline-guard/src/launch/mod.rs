@@ -25,4 +25,4 @@ mod windows;
 pub use entry::{Entry, EntryError};
 pub use environment::{chooses_code, injects_code, is_variable};
 pub use inspect::{Code, CodeKind, Links, Look, inspect, inspect_with};
-pub use local::{Local, local_sources};
+pub use local::{Local, can_import_directory, can_import_file, local_sources};

@@ -170,6 +170,17 @@ fn meet(given: &str, next: Option<&str>, family: &Family) -> Meeting {
             break;
         }
     }
+    let is_cluster = value.is_none() && name.chars().nth(2).is_some();
+    let is_open = match meeting.kind {
+        None => is_cluster,
+        Some(kind) => kind == Met::Doubtful,
+    };
+    // A parser that does not know the cluster takes the next word for its value.
+    if family.is_exact && is_open {
+        meeting.kind = Some(Met::Doubtful);
+        meeting.takes = usize::from(value.is_none() && next.is_some_and(|it| !it.starts_with('-')));
+        meeting.rest = Rest::Options { is_open: meeting.takes == 0 };
+    }
     meeting
 }
 
@@ -278,8 +289,10 @@ fn extends(listed: &str, name: &str) -> bool {
 
 /// Returns true if a name abbreviates a listed option, or matches one with a star.
 fn shortens(listed: &str, name: &str) -> bool {
+    // `--no` is an option of its own, not one of all that begin like it.
+    let is_long = name.len() > 3 && name != "--no";
     listed.ends_with('*') && extends(listed, name)
-        || listed.starts_with('-') && name.len() > 3 && listed.starts_with(name)
+        || listed.starts_with('-') && is_long && listed.starts_with(name)
 }
 
 fn meet_long(name: &str, value: Option<&str>, next: Option<&str>, family: &Family) -> Meeting {
@@ -300,7 +313,8 @@ fn meet_long(name: &str, value: Option<&str>, next: Option<&str>, family: &Famil
     let value = value.or(next.filter(|_| takes > 0)).unwrap_or_default();
     let is_end = has(family.ends, name);
     let is_main = is_end || means(family.mains) || matches!(name, "--help" | "--version");
-    let is_alone = means(family.plain) || has(family.begins, name);
+    let is_plain = if family.is_exact { has(family.plain, name) } else { means(family.plain) };
+    let is_alone = is_plain || has(family.begins, name);
     let mut is_open = false;
     let kind = if is_like(family.inline) || (is_main || is_like(family.named)) && is_code(value) {
         Some(Met::Inline)
@@ -317,7 +331,7 @@ fn meet_long(name: &str, value: Option<&str>, next: Option<&str>, family: &Famil
         None
     } else {
         // A greedy parser takes the next word for an unknown option, except after `--no-`.
-        let is_off = name.starts_with("--no-");
+        let is_off = name.starts_with("--no-") && !family.is_exact;
         let is_word = next.is_some_and(|next| !next.starts_with('-'));
         takes = usize::from(family.is_greedy && !is_off && is_word && !is_glued);
         is_open = takes == 0 && !is_glued;

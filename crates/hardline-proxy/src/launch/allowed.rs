@@ -1,15 +1,17 @@
 //! Checks a program against the policy's list, by its file and not by the name it is called by.
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use hardline_guard::launch::{Entry, Links, Local, Look, local_sources};
+use hardline_guard::launch::{
+    Entry, Links, Local, Look, can_import_directory, can_import_file, local_sources,
+};
 use hardline_guard::policy::Launch;
 use hardline_wire::excerpt::Excerpt;
 
 use super::Start;
 use super::link::find;
-use crate::state;
 
 /// Returns the search path for programs without a directory, if the policy defines one.
 pub fn search_path(launch: &Launch) -> Option<OsString> {
@@ -23,10 +25,9 @@ pub fn standard_path() -> Option<OsString> {
     std::env::join_paths(there).ok()
 }
 
-/// Limit on the entries of a working directory that are searched for modules.
+/// Limit on the entries of a working directory that are searched for modules. A directory with more
+/// counts as one with modules.
 const MAX_ENTRIES: usize = 100_000;
-/// Limit on the length of a `package.json` that is read. A longer one counts as one that chooses code.
-const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// The policy's list of programs, and the context for comparing a start with it.
 #[derive(Clone, Copy)]
@@ -108,8 +109,9 @@ impl List<'_> {
                 let shown = Excerpt::new(found.to_string_lossy().as_bytes(), 200).to_string();
                 let program = command.first().map_or("", String::as_str);
                 return Some(format!(
-                    "{shown} changes what `{program}` runs in this directory; set `launch.directory` to \
-                     another directory, or to this one if that is intended"
+                    "{shown} can change what `{program}` runs in this directory; start the client in \
+                     another directory, or set `launch.directory` to one: to this one if that is \
+                     intended"
                 ));
             }
         }
@@ -117,28 +119,56 @@ impl List<'_> {
     }
 }
 
-/// Returns the file in a directory that chooses code, if there is one.
+/// Returns the file in a directory that chooses code, if there is one, or the directory that has too
+/// many entries to be searched.
 fn find_local(folder: &Path, local: &Local) -> Option<PathBuf> {
+    if local.path == Local::TREE {
+        return find_module(folder, MAX_ENTRIES);
+    }
     let Some(ending) = local.path.strip_prefix('*') else {
-        let path = folder.join(&local.path);
-        return (path.exists() && local.needs.is_none_or(|text| may_contain(&path, text)))
-            .then_some(path);
+        return Some(folder.join(&local.path)).filter(|path| path.exists());
     };
-    let entries = std::fs::read_dir(folder).ok()?.flatten().take(MAX_ENTRIES);
-    entries.into_iter().find_map(|entry| match ending.strip_prefix('/') {
-        Some(inner) => Some(entry.path().join(inner)).filter(|path| path.exists()),
-        None => entry.file_name().to_string_lossy().ends_with(ending).then(|| entry.path()),
-    })
+    for (count, entry) in std::fs::read_dir(folder).ok()?.flatten().enumerate() {
+        if count == MAX_ENTRIES {
+            return Some(folder.to_owned());
+        }
+        let found = match ending.strip_prefix('/') {
+            Some(inner) => Some(entry.path().join(inner)).filter(|path| path.exists()),
+            None => entry.file_name().to_string_lossy().ends_with(ending).then(|| entry.path()),
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
 }
 
-/// Returns true if a file contains a text, or if that cannot be excluded: an escape may hide it, and
-/// the file may be unreadable or too long.
-fn may_contain(path: &Path, text: &str) -> bool {
-    match state::read(path, MAX_MANIFEST_BYTES) {
-        Ok(Some(content)) => content.contains(text) || content.contains("\\u"),
-        Ok(None) => false,
-        Err(_) => true,
+/// Returns a module below a directory that Python can import, or the directory in which the search
+/// reached `max_entries`.
+fn find_module(folder: &Path, max_entries: usize) -> Option<PathBuf> {
+    // Only the owner of the system creates directories in the root directory.
+    folder.parent()?;
+    let mut left = max_entries;
+    // Breadth first, because a module is most likely close to the top. Links may form a loop, which
+    // the limit on entries ends.
+    let mut folders = VecDeque::from([folder.to_owned()]);
+    while let Some(folder) = folders.pop_front() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            if left == 0 {
+                return Some(folder);
+            }
+            left -= 1;
+            let (name, path) = (entry.file_name(), entry.path());
+            let name = name.to_string_lossy();
+            if can_import_file(&name) {
+                return Some(path);
+            }
+            if can_import_directory(&name) && path.is_dir() {
+                folders.push_back(path);
+            }
+        }
     }
+    None
 }
 
 /// Returns true if an entry stands for a file.
@@ -171,3 +201,6 @@ fn name_of(entry: &Entry) -> String {
     let name = Path::new(entry.name()).file_name().unwrap_or_default();
     name.to_string_lossy().into_owned()
 }
+
+#[cfg(test)]
+mod tests;

@@ -48,7 +48,7 @@ pub struct Programs {
 /// Result of comparing a server's executable with the known one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub enum Change {
+pub enum ProgramChange {
     /// The executable is unchanged, or none was known.
     None,
     /// The executable has changed.
@@ -103,13 +103,13 @@ impl Programs {
     /// # Errors
     ///
     /// An I/O error if the executable cannot be read.
-    pub fn look(&self, server: &str, path: &Path) -> io::Result<(Program, Change)> {
+    pub fn look(&self, server: &str, path: &Path) -> io::Result<(Program, ProgramChange)> {
         let looks = looks(path)?;
         // The path counts too, because only on Unix the metadata contains an inode.
         let is_same = |it: &&Program| it.path == path && it.looks == looks;
         let known = self.servers.get(server);
         if let Some(known) = known.filter(is_same) {
-            return Ok((known.clone(), Change::None));
+            return Ok((known.clone(), ProgramChange::None));
         }
         // Clients retry a refused server often; its executable is hashed once.
         let program = match self.refused.get(server).filter(is_same) {
@@ -119,9 +119,9 @@ impl Programs {
         // Compared by hash: a file that was only touched or moved has not changed.
         let change = match known {
             Some(before) if before.sha256 != program.sha256 => {
-                Change::Changed { before: before.clone() }
+                ProgramChange::Changed { before: before.clone() }
             }
-            _ => Change::None,
+            _ => ProgramChange::None,
         };
         Ok((program, change))
     }

@@ -17,7 +17,7 @@ pub(super) fn chain(file: &Path) -> Vec<String> {
     let mut chain = Vec::new();
     while let Ok(target) = fs::read_link(&file) {
         // Links can form a loop.
-        if MAX_LINKS <= chain.len() {
+        if chain.len() >= MAX_LINKS {
             break;
         }
         file = file.parent().map_or(target.clone(), |directory| directory.join(&target));

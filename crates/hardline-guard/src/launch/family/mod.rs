@@ -76,6 +76,9 @@ pub(super) struct Family {
     pub(super) reads_on: bool,
     /// Set if an unknown option takes the next word, unless that is an option.
     pub(super) is_greedy: bool,
+    /// Set if an option is only known as it is listed. Abbreviations and clusters are unknown
+    /// options.
+    pub(super) is_exact: bool,
 }
 
 impl Family {

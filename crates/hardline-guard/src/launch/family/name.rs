@@ -49,7 +49,7 @@ fn unversioned(name: &str) -> Option<&str> {
         Some(kind) => KINDS.iter().any(|it| kind.starts_with(it)),
         None => rest.is_empty() || has(BUILDS, rest.split('-').next().unwrap_or_default()),
     };
-    let is_long = MIN_LETTERS <= bare.len() || !bare.is_empty() && numbers.contains('.');
+    let is_long = bare.len() >= MIN_LETTERS || !bare.is_empty() && numbers.contains('.');
     (is_build && is_long).then_some(bare)
 }
 

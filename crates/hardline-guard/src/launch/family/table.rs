@@ -38,6 +38,7 @@ const NONE: Family = Family {
     goes_on: false,
     reads_on: false,
     is_greedy: false,
+    is_exact: false,
 };
 
 /// Names of programs, and the family that they belong to.
@@ -138,6 +139,7 @@ impl Family {
             ("goes-on", &mut self.goes_on),
             ("reads-on", &mut self.reads_on),
             ("is-greedy", &mut self.is_greedy),
+            ("is-exact", &mut self.is_exact),
         ];
         let is_known = |name| known.iter().any(|(it, _)| *it == name);
         let all_known = names.split_whitespace().all(is_known);

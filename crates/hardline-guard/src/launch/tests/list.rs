@@ -210,6 +210,50 @@ fn what_two_stars_stand_for_chooses_no_code() {
     check("dotnet **", &[], &["dotnet /tmp/y.dll"]);
 }
 
+/// `npx` looks for the package before npm reads the options, and knows fewer spellings. After one
+/// that it does not know, it takes the package for a value, and npm reads the options behind it.
+#[test]
+fn options_of_npx_that_hide_the_package_are_unknown() {
+    check(
+        "npx **",
+        &[
+            "npx -y -d a -p 3000 -c x",
+            "npx -s --yes a --package x",
+            "npx --loglevel silly a -p 1",
+            "npx --no-install a -p 1",
+            "npx -y -- a -p 1",
+        ],
+        &[
+            "npx -yd a --package=evil",
+            "npx -yq a",
+            "npx --ye a --package=evil",
+            "npx --no a --package=evil",
+            "npx --no-audit a --package=evil",
+            "npx --no-fund a --package=evil",
+            "npx -j a --package=evil",
+        ],
+    );
+    for option in ["-yd", "--ye", "--no", "--no-audit"] {
+        check(
+            &format!("npx {option} a **"),
+            // The second word is the one before which npx ends the options.
+            &[&format!("npx {option} a"), &format!("npx {option} a b --call=x")],
+            &[
+                &format!("npx {option} a --package=evil"),
+                &format!("npx {option} a -p evil"),
+                &format!("npx {option} a -c id"),
+            ],
+        );
+    }
+    // Here npm reads the options of the whole line.
+    check(
+        "npm exec a **",
+        &["npm exec a b", "npm exec a -- -c id --package=b"],
+        &["npm exec a -c id", "npm exec a b --call=id", "npm exec a --package=evil"],
+    );
+    check("npm x a **", &["npm x a b"], &["npm x a -c id", "npm x a --package evil"]);
+}
+
 #[test]
 fn a_program_named_alone_runs_any_package_from_where_it_always_does() {
     check(

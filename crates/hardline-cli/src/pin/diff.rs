@@ -4,16 +4,19 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use hardline_guard::pin::Difference;
 use hardline_guard::tools::shell_word;
-use serde_json::{Value, json};
+use hardline_proxy::launch::known::Program;
+use hardline_wire::excerpt::Excerpt;
+use serde_json::json;
 
+use super::difference::Difference;
 use super::{Format, Pins, Query, shown};
 use crate::json;
 
 /// Show differences between pins and current definitions
 ///
 /// Compares what each server listed last, and the executable it was to start with, with the pins.
+/// Nothing is shortened, and new tools are shown with their definition.
 #[derive(Debug, clap::Args)]
 pub(super) struct PinDiffArgs {
     #[command(flatten)]
@@ -31,14 +34,14 @@ pub(super) fn run(args: &PinDiffArgs) -> Result<ExitCode> {
     });
     let mut output = io::stdout().lock();
     match args.query.format {
-        Format::Json => {
-            let all: Vec<Value> = servers.iter().flat_map(|it| document(&pins, it)).collect();
-            writeln!(output, "{}", json::pretty(&json!({ "differences": all }))?)?;
-        }
+        Format::Json => print_json(&mut output, &pins, &servers)?,
         Format::Text if servers.is_empty() => writeln!(output, "everything matches the pins")?,
         Format::Text => {
             for server in &servers {
-                print(&mut output, &pins, server, &lock)?;
+                let differences = pins.differences(server);
+                print(&mut output, &pins, server, &differences, pins.programs.refused(server))?;
+                let server = shown(&shell_word(server));
+                writeln!(output, "  approve with: hardline pin approve {server}{lock}")?;
             }
         }
     }
@@ -50,33 +53,46 @@ pub(super) fn has_any(pins: &Pins, server: &str) -> bool {
     !pins.differences(server).is_empty() || pins.programs.refused(server).is_some()
 }
 
-fn print(output: &mut impl Write, pins: &Pins, server: &str, lock: &str) -> io::Result<()> {
+/// Prints differences of a server and its refused executable, whole.
+pub(super) fn print(
+    output: &mut impl Write,
+    pins: &Pins,
+    server: &str,
+    differences: &[Difference<'_>],
+    refused: Option<&Program>,
+) -> io::Result<()> {
     writeln!(output, "{}", shown(server))?;
-    if let Some(now) = pins.programs.refused(server) {
-        let path = shown(&now.path.to_string_lossy());
+    if let Some(now) = refused {
+        let path = now.path.to_string_lossy();
+        let path = Excerpt::new(path.as_bytes(), usize::MAX);
         let before = pins.programs.get(server).map_or("", |it| &*it.sha256);
         writeln!(output, "  executable {path}:\n    sha256: {before} → {}", now.sha256)?;
     }
-    for difference in pins.differences(server) {
-        writeln!(output, "  {}", difference.to_string().replace('\n', "\n  "))?;
+    for difference in differences {
+        writeln!(output, "  {}", difference.text().replace('\n', "\n  "))?;
     }
-    writeln!(output, "  approve with: hardline pin approve {}{lock}", shown(&shell_word(server)))
+    Ok(())
 }
 
-fn document(pins: &Pins, server: &str) -> Vec<Value> {
-    let program = pins.programs.refused(server).map(|now| {
-        let before = pins.programs.get(server).map(|it| &it.sha256);
-        json!({"server": server, "kind": "executable", "path": now.path, "before": before, "now": now.sha256})
-    });
-    let tools = pins.differences(server).into_iter().map(|it| {
-        let kind = match it {
-            Difference::Changed { .. } => "changed",
-            Difference::New { .. } => "new",
-            Difference::Instructions { .. } => "instructions",
-            _ => "gone",
-        };
-        let tool = Some(it.tool()).filter(|_| kind != "instructions");
-        json!({"server": server, "kind": kind, "tool": tool, "detail": it.to_string()})
-    });
-    program.into_iter().chain(tools).collect()
+/// Prints one document, difference by difference, so that only one of them is in memory.
+fn print_json(output: &mut impl Write, pins: &Pins, servers: &[String]) -> io::Result<()> {
+    output.write_all(b"{\n  \"differences\": [")?;
+    let mut is_first = true;
+    let mut add = |document: &str| {
+        let comma = if is_first { "" } else { "," };
+        is_first = false;
+        write!(output, "{comma}\n    {}", document.replace('\n', "\n    "))
+    };
+    for server in servers {
+        if let Some(now) = pins.programs.refused(server) {
+            let before = pins.programs.get(server).map(|it| &it.sha256);
+            let document = json!({"server": server, "kind": "executable", "path": now.path, "before": before, "now": now.sha256});
+            add(&json::pretty(&document)?)?;
+        }
+        for difference in pins.differences(server) {
+            add(&json::pretty(&difference.document(server))?)?;
+        }
+    }
+    let end = if is_first { "]\n}\n" } else { "\n  ]\n}\n" };
+    output.write_all(end.as_bytes())
 }

@@ -1,12 +1,13 @@
 //! `hardline pin list`.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use hardline_guard::pin::Difference;
 use serde_json::{Value, json};
 
+use super::difference::Difference;
 use super::{Format, Pins, Query, shown};
 use crate::json;
 
@@ -52,18 +53,17 @@ fn print(output: &mut impl Write, pins: &Pins, server: &str) -> io::Result<()> {
     }
     let differences = pins.differences(server);
     print_instructions(output, pins, server, &differences)?;
-    let found = |tool: &str| {
-        let is_tool = |it: &&Difference| !matches!(it, Difference::Instructions { .. });
-        differences.iter().filter(is_tool).find(|it| it.tool() == tool)
-    };
+    let marks: HashMap<&str, &str> =
+        differences.iter().filter_map(|it| Some((it.tool()?, mark(*it)))).collect();
     for tool in pins.lock.tools(server) {
-        let mark = found(tool.name()).map_or("", |it| mark(it));
+        let mark = marks.get(tool.name()).copied().unwrap_or_default();
         let hash = tool.fingerprint().to_string();
         writeln!(output, "  {}  {}{mark}", short(&hash), shown(tool.name()))?;
     }
     // New tools have no pin, so the loop above does not list them.
     for new in differences.iter().filter(|it| matches!(it, Difference::New { .. })) {
-        writeln!(output, "  {:DIGITS$}  {}{}", "", shown(new.tool()), mark(new))?;
+        let name = shown(new.tool().unwrap_or_default());
+        writeln!(output, "  {:DIGITS$}  {name}{}", "", mark(*new))?;
     }
     Ok(())
 }
@@ -72,7 +72,7 @@ fn print_instructions(
     output: &mut impl Write,
     pins: &Pins,
     server: &str,
-    differences: &[Difference],
+    differences: &[Difference<'_>],
 ) -> io::Result<()> {
     let Some(instructions) = pins.lock.instructions(server) else { return Ok(()) };
     let found = differences.iter().find(|it| matches!(it, Difference::Instructions { .. }));
@@ -82,16 +82,16 @@ fn print_instructions(
     }
     let hash = instructions.fingerprint().to_string();
     let what = if instructions.is_none() { "no instructions" } else { "its instructions" };
-    writeln!(output, "  {}  ({what}){}", short(&hash), found.map_or("", mark))
+    writeln!(output, "  {}  ({what}){}", short(&hash), found.map_or("", |it| mark(*it)))
 }
 
-fn mark(difference: &Difference) -> &'static str {
+fn mark(difference: Difference<'_>) -> &'static str {
     match difference {
         Difference::Changed { .. } | Difference::Instructions { .. } => {
             "  changed: `hardline pin diff`"
         }
         Difference::New { .. } => "  new, not pinned",
-        _ => "  not listed any more",
+        Difference::Gone { .. } => "  not listed any more",
     }
 }
 
@@ -104,8 +104,7 @@ fn document(pins: &Pins, server: &str) -> Value {
     let program = pins.programs.get(server);
     let program = program.map(|it| json!({"path": it.path, "sha256": it.sha256}));
     let differences = pins.differences(server);
-    let is_tool = |it: &&Difference| !matches!(it, Difference::Instructions { .. });
-    let changed: Vec<&str> = differences.iter().filter(is_tool).map(Difference::tool).collect();
+    let changed: Vec<&str> = differences.iter().filter_map(|it| it.tool()).collect();
     let instructions = pins.lock.instructions(server).map(|it| {
         let is_different = changed.len() < differences.len();
         json!({"sha256": it.fingerprint().to_string(), "text": it.text(), "different": is_different})

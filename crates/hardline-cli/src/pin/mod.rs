@@ -2,6 +2,7 @@
 
 mod approve;
 mod diff;
+mod difference;
 mod forget;
 mod list;
 
@@ -10,13 +11,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
-use clap::{Subcommand, ValueEnum};
-use hardline_guard::pin::{Difference, Lock};
+use clap::Subcommand;
+use hardline_guard::pin::Lock;
 use hardline_proxy::launch::known::{self, Programs};
 use hardline_proxy::pins::PinStore;
 use hardline_wire::excerpt::Excerpt;
 
 use crate::directory;
+use crate::format::Format;
 
 /// Timeout for the lock on pin files that a running session writes.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -104,15 +106,6 @@ struct Choice {
     pins: PinsArg,
 }
 
-/// Output format.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// One JSON document
-    Json,
-}
-
 pub(crate) fn run(args: &PinArgs) -> Result<ExitCode> {
     match &args.command {
         Command::List(args) => list::run(args),
@@ -178,29 +171,6 @@ impl Pins {
         all.sort_unstable();
         all.dedup();
         all
-    }
-
-    /// Returns the differences between the last lists of a server and its pins, instructions first.
-    fn differences(&self, server: &str) -> Vec<Difference> {
-        let mut found = Vec::new();
-        if let Some(listed) = self.listed.instructions(server) {
-            found.extend(self.lock.compare_instructions(server, listed));
-        }
-        // The server has not listed its tools completely yet.
-        if !self.listed.has_list(server) {
-            return found;
-        }
-        let listed: Vec<_> = self.listed.tools(server).cloned().collect();
-        if self.lock.has_list(server) {
-            found.extend(self.lock.compare(server, &listed));
-            return found;
-        }
-        // No list of the server is pinned, so all its tools are new.
-        let mut empty = Lock::new();
-        // A server without tools cannot exceed a limit.
-        let _ = empty.pin(server, []);
-        found.extend(empty.compare(server, &listed));
-        found
     }
 
     /// Fails if a server is unknown, and lists the known ones.

@@ -4,6 +4,7 @@ mod hold;
 mod instructions;
 mod shadow;
 mod store;
+mod whole;
 
 use std::process::Output;
 

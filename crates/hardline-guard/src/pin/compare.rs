@@ -56,25 +56,48 @@ impl Difference {
     }
 }
 
+impl Difference {
+    /// Returns the description for a finding. If it leaves something out, it says so in its first
+    /// line and names `command`, which shows everything.
+    pub fn summary(&self, command: &str) -> String {
+        let note = match self.diff() {
+            Some(Diff { more: more @ 1.., .. }) => {
+                format!("; {more} more differences are not shown here: `{command}` shows all")
+            }
+            Some(Diff { is_shortened: true, .. }) => format!("; `{command}` shows whole values"),
+            _ => String::new(),
+        };
+        self.text(&note)
+    }
+
+    fn diff(&self) -> Option<&Diff> {
+        match self {
+            Self::Changed { diff, .. } | Self::Instructions { diff } => Some(diff),
+            Self::New { .. } | Self::Removed { .. } => None,
+        }
+    }
+
+    /// Returns the description, with a note behind the first words.
+    fn text(&self, note: &str) -> String {
+        let tool = shown(self.tool());
+        let words = match self {
+            Self::Changed { .. } => format!("tool {tool} differs from its pin"),
+            Self::Instructions { .. } => {
+                "the server's instructions differ from their pin".to_owned()
+            }
+            Self::New { .. } => format!("tool {tool} is new"),
+            Self::Removed { .. } => format!("tool {tool} is gone"),
+        };
+        let Some(diff) = self.diff() else { return words };
+        let diff = diff.to_string().replace('\n', "\n  ");
+        format!("{words}{note}:\n  {diff}")
+    }
+}
+
 impl fmt::Display for Difference {
     /// Writes a description for people, with names and values escaped.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tool = shown(self.tool());
-        let indent = |formatter: &mut fmt::Formatter<'_>, diff: &Diff| {
-            diff.to_string().lines().try_for_each(|line| write!(formatter, "\n  {line}"))
-        };
-        match self {
-            Self::Changed { diff, .. } => {
-                write!(formatter, "tool {tool} is not what was pinned:")?;
-                indent(formatter, diff)
-            }
-            Self::Instructions { diff } => {
-                formatter.write_str("the server's instructions are not what was pinned:")?;
-                indent(formatter, diff)
-            }
-            Self::New { .. } => write!(formatter, "tool {tool} is new"),
-            Self::Removed { .. } => write!(formatter, "tool {tool} is gone"),
-        }
+        formatter.write_str(&self.text(""))
     }
 }
 

@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::canonical::{Json, MAX_DEPTH};
 use super::fingerprint::Fingerprint;
+use super::layout;
 use super::outline::outline;
 
 /// Prefix of outlines before hashing. No canonical JSON starts with it.
@@ -76,6 +77,13 @@ impl Definition {
     /// Returns the definition as canonical JSON, or its outline.
     pub fn canonical(&self) -> &str {
         &self.canonical
+    }
+
+    /// Returns the whole definition for people, escaped, safe to print on a terminal: a line or more
+    /// for each member, the name, title and description first. Of an outline, long parts are
+    /// digests.
+    pub fn to_lines(&self) -> String {
+        layout::definition(&self.json())
     }
 
     /// Returns true if the definition was too long to be stored whole.

@@ -49,6 +49,11 @@ impl Instructions {
         self.definition.json().get(KEY).and_then(Json::as_str).map(str::to_owned)
     }
 
+    /// Returns the stored form: an object with the single member `instructions`, or an empty one.
+    pub fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
     pub(super) fn of(json: &Json) -> Self {
         Self { definition: Definition::named(KEY, json) }
     }

@@ -31,7 +31,7 @@
 //! assert_eq!(found[0].rule(), Some(Rule::ToolChanged));
 //! assert_eq!(
 //!     found[0].to_string(),
-//!     "tool `buy` is not what was pinned:\n  annotations.readOnlyHint: true → false"
+//!     "tool `buy` differs from its pin:\n  annotations.readOnlyHint: true → false"
 //! );
 //! # Ok::<_, hardline_guard::pin::LockFull>(())
 //! ```
@@ -45,8 +45,10 @@ mod definition;
 mod diff;
 mod fingerprint;
 mod instructions;
+mod layout;
 mod lock;
 mod outline;
+mod rank;
 mod read;
 mod skeleton;
 mod write;

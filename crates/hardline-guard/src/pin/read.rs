@@ -45,7 +45,7 @@ impl Lock {
 }
 
 /// A value as it is stored in the file.
-enum Kept {
+enum StoredValue {
     Whole(Json),
     Outline(Json),
 }
@@ -94,8 +94,8 @@ impl Reader<'_> {
             let key = format!("{key}.instructions");
             self.pin(value, &key, |kept| {
                 Ok(match kept {
-                    Kept::Whole(json) => Instructions::of(&json).definition,
-                    Kept::Outline(json) => Instructions::of_outline(&json).definition,
+                    StoredValue::Whole(json) => Instructions::of(&json).definition,
+                    StoredValue::Outline(json) => Instructions::of_outline(&json).definition,
                 })
             })
         });
@@ -112,8 +112,8 @@ impl Reader<'_> {
 
     fn tool(&self, name: &str, value: Value<'_>, key: &str) -> Result<Definition, LockError> {
         let definition = self.pin(value, key, |kept| match kept {
-            Kept::Whole(json) => Definition::of(&json),
-            Kept::Outline(json) => Definition::of_outline(&json),
+            StoredValue::Whole(json) => Definition::of(&json),
+            StoredValue::Outline(json) => Definition::of_outline(&json),
         })?;
         if definition.name() != name {
             let message = format!("the definition is of {}", shown(definition.name()));
@@ -127,7 +127,7 @@ impl Reader<'_> {
         &self,
         value: Value<'_>,
         key: &str,
-        make: impl Fn(Kept) -> Result<Definition, DefinitionError>,
+        make: impl Fn(StoredValue) -> Result<Definition, DefinitionError>,
     ) -> Result<Definition, LockError> {
         let [sha256, whole, outline] =
             self.optional(value, key, ["sha256", "definition", "outline"])?;
@@ -148,7 +148,8 @@ impl Reader<'_> {
         let sha256_text = sha256.as_str().unwrap_or_default();
         // Older versions stored definitions up to four times as long whole.
         let is_old = whole.is_some() && Fingerprint::of(&json.to_text()).to_string() == sha256_text;
-        let kept = if whole.is_some() { Kept::Whole(json) } else { Kept::Outline(json) };
+        let kept =
+            if whole.is_some() { StoredValue::Whole(json) } else { StoredValue::Outline(json) };
         let definition =
             make(kept).map_err(|error| self.error(written.offset(), key, error.to_string()))?;
         if !is_old && sha256_text != definition.fingerprint().to_string() {

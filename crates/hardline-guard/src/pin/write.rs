@@ -11,7 +11,7 @@ use super::lock::{Lock, ServerPins};
 ///
 /// Reaches the properties of a schema. Deeper values stand on one line, so that indentation cannot
 /// make the file many times longer than its content.
-const INDENTED_LEVELS: usize = 6;
+pub(super) const INDENTED_LEVELS: usize = 6;
 
 /// Returns the text of the file.
 pub(super) fn write(lock: &Lock) -> String {
@@ -65,7 +65,8 @@ fn write_definition(text: &mut String, definition: &Definition, indent: usize) {
     write_json(&definition.json(), indent, INDENTED_LEVELS, text);
 }
 
-fn write_json(json: &Json, indent: usize, levels: usize, text: &mut String) {
+/// Writes a value with one member or element per line on the outer `levels`.
+pub(super) fn write_json(json: &Json, indent: usize, levels: usize, text: &mut String) {
     let (open, close, len) = match json {
         Json::Word(word) => return text.push_str(word),
         Json::String(string) => return write_string(string, text),
@@ -112,7 +113,7 @@ fn write_json(json: &Json, indent: usize, levels: usize, text: &mut String) {
 }
 
 /// Writes a string with escapes for all invisible characters.
-fn write_string(string: &str, text: &mut String) {
+pub(super) fn write_string(string: &str, text: &mut String) {
     // JSON escapes come first; only characters outside of them can be invisible.
     let plain = Json::String(string.to_owned()).to_text();
     for char in plain.chars() {

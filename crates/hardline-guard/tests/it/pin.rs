@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 mod lock;
 mod outline;
+mod whole;
 
 fn try_definition(text: &str) -> Result<Definition, DefinitionError> {
     let limits = Limits::default().with_max_depth(1000).unwrap();
@@ -80,15 +81,15 @@ fn a_diff_is_in_words() {
     check_diff(
         &json!({"description": "Adds.", "annotations": {"readOnlyHint": true}}),
         &json!({"description": "Adds\u{200b}.", "annotations": {"readOnlyHint": false}}),
-        &["annotations.readOnlyHint: true → false", r#"description: "Adds." → "Adds\u{200b}.""#],
+        &[r#"description: "Adds." → "Adds\u{200b}.""#, "annotations.readOnlyHint: true → false"],
     );
     check_diff(
         &json!({"inputSchema": {"properties": {"a b": {}, "old": {"type": "string"}}}}),
         &json!({"inputSchema": {"properties": {"a b": 1, "path": {"type": "string"}}}}),
         &[
-            r#"inputSchema.properties["a b"]: {} → 1"#,
             r#"inputSchema.properties.old: removed {"type":"string"}"#,
             r#"inputSchema.properties.path: added {"type":"string"}"#,
+            r#"inputSchema.properties["a b"]: {} → 1"#,
         ],
     );
     check_diff(&json!({"title": "x"}), &json!({}), &[r#"title: removed "x""#]);

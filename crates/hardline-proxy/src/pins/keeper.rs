@@ -153,6 +153,20 @@ impl PinFile {
         }
     }
 
+    /// Returns a command of `hardline pin` for a server, with the pins of this session.
+    fn command(&self, verb: &str, server: &str) -> String {
+        let server_word = shell_word(server);
+        let Some(path) = &self.lock_path else {
+            return format!("hardline pin {verb} {server_word}");
+        };
+        let lock = format!("--lock={}", shell_word(&path.to_string_lossy()));
+        // A name that starts with `-` is written after `--`, and options must come before that.
+        if server.starts_with('-') {
+            return format!("hardline pin {verb} {lock} {server_word}");
+        }
+        format!("hardline pin {verb} {server_word} {lock}")
+    }
+
     /// Adds the pins that are valid for this session alone.
     fn add_unwritten(&mut self) {
         if self.unwritten.is_empty() {
@@ -343,16 +357,11 @@ impl PinKeeper for PinFile {
     }
 
     fn approval(&self, server: &str) -> String {
-        let server_word = shell_word(server);
-        let Some(path) = &self.lock_path else {
-            return format!("hardline pin approve {server_word}");
-        };
-        let lock = format!("--lock={}", shell_word(&path.to_string_lossy()));
-        // A name that starts with `-` is written after `--`, and options must come before that.
-        if server.starts_with('-') {
-            return format!("hardline pin approve {lock} {server_word}");
-        }
-        format!("hardline pin approve {server_word} {lock}")
+        self.command("approve", server)
+    }
+
+    fn comparison(&self, server: &str) -> String {
+        self.command("diff", server)
     }
 
     fn take_trouble(&mut self) -> Option<String> {

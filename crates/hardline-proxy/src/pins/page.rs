@@ -30,7 +30,7 @@ impl Pages {
         self.is_unbroken = page.is_first || self.is_unbroken && page.is_next;
         for tool in tools {
             let bytes = self.bytes + tool.name().len() + tool.canonical().len();
-            if MAX_TOOLS <= self.tools.len() || MAX_BYTES < bytes {
+            if self.tools.len() >= MAX_TOOLS || bytes > MAX_BYTES {
                 // A truncated list must not make the missing tools look removed.
                 self.is_unbroken = false;
                 break;

@@ -47,7 +47,7 @@ fn tables_fit_and_say_what_happened() {
     assert!(messages.contains("tools/call"), "{messages}");
     assert!(show.contains("ACTION\n  WHAT\n") && !show.contains("…\n"), "{show}");
     assert!(!findings.contains("\\n") && !show.contains("\\n"), "{findings}\n{show}");
-    let pinned = " differs from its pin: ";
+    let pinned = " differs from its pin; ";
     assert!(findings.contains(pinned) && show.contains(pinned), "{show}");
 
     // In a pipe, a row is one uncut line.

@@ -201,7 +201,7 @@ fn instructions_are_kept_before_the_tools_and_apart_from_them() {
     let found = lock.compare_instructions("none", &now).unwrap();
     assert!(matches!(found, Difference::Instructions { .. }));
     let words =
-        "the server's instructions are not what was pinned:\n  instructions: added \"Be cruel.\"";
+        "the server's instructions differ from their pin:\n  instructions: added \"Be cruel.\"";
     assert_eq!(found.to_string(), words);
     assert!(lock.compare_instructions("none", &instructions(r#"{"instructions":null}"#)).is_none());
     let edited = text.replace("Be kind", "Be good");

@@ -30,7 +30,7 @@ fn a_definition_of_megabytes_is_pinned_and_any_change_of_it_is_seen() {
     let found = lock.compare("shop", &[definition(&other.to_string())]);
     assert_eq!(
         found[0].to_string(),
-        "tool `buy` is not what was pinned:\n  description: \"Buys.\" → \"Buys, and sells.\""
+        "tool `buy` differs from its pin:\n  description: \"Buys.\" → \"Buys, and sells.\""
     );
     let found = lock.compare("shop", &[definition(&with_icon(3 << 20, "y").to_string())]);
     let words = found[0].to_string();

@@ -62,6 +62,7 @@ impl Witness {
         let keys = Keys::of(text);
         // Most held lines are plain text, and parsing each would cost too much.
         if !keys.has_any() {
+            self.has_head |= has_incomplete_object(text);
             self.has_unnamed |= starts_with_member(text);
             self.note_probable(text, limits, pending);
             return;

@@ -91,10 +91,14 @@ impl Together {
         self.level = self.level.saturating_sub(visible);
         if residue.level > 0 {
             // The same stray character in every text, or in every cell of a column, is no choice. In
-            // some of many short texts, each text says one bit.
-            let is_regular = self.last_gap == Some(self.gap);
+            // some of many short texts, those with it and those without say a bit each.
+            let is_regular = self.last_gap.is_none_or(|gap| gap == self.gap);
             let is_same = residue.char.is_some() && residue.char == self.char;
-            self.level += if is_same && is_regular { residue.level / 8 } else { residue.level };
+            self.level += match (is_same, is_regular) {
+                (true, true) => residue.level / 8,
+                (true, false) => residue.level.max(ODD),
+                (false, _) => residue.level,
+            };
             self.char = residue.char;
             self.last_gap = Some(std::mem::take(&mut self.gap));
         } else {

@@ -90,7 +90,7 @@ pub(super) fn excuse(
     if let Some(last) = lines.last_mut().filter(|_| is_last) {
         last.at = now;
     }
-    // A server may write a document twice, and nothing shows which copy was delivered.
+    let as_written = lines.clone();
     for line in &mut lines {
         // The relay may have ended the line before the rest of it came.
         let part = transcript.part_before(line, now);
@@ -98,8 +98,12 @@ pub(super) fn excuse(
             line.text = part;
         }
     }
-    let look = |at| excuse_line(transcript, &lines, at, kind, relay);
-    planted.into_iter().find_map(look)
+    // Nothing shows whether it did. A server may also write a document twice, and nothing shows which
+    // copy was delivered.
+    [as_written, lines].into_iter().find_map(|lines| {
+        let look = |at: &usize| excuse_line(transcript, &lines, *at, kind, relay);
+        planted.iter().find_map(look)
+    })
 }
 
 /// Returns the limit that excuses the delivery of one line.
@@ -510,6 +514,24 @@ mod tests {
         // A short one has no such excuse.
         let whole = &format!("{ANSWER}{ANSWER}\n");
         check(&[(0, whole), (0, head), (0, planted)], true, None);
+    }
+
+    /// The head stands behind a whole message, on a line over the frame limit.
+    #[test]
+    fn a_head_on_an_overlong_line_is_not_seen() {
+        let long =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"text":"{}"}}}}"#, "x".repeat(MAX_HEAD));
+        let head = r#"{"jsonrpc":"2.0","id":3,"result":{"content":[{"type":"text","text":"a"#;
+        let between = "Text.{\"a\":[{\"b\":\"\r{\"jsonrpc\":\"2.0\",\"id\":7,\"error\":{}}";
+        let planted = r#"{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"PLANTED1."}}"#;
+        let mut transcript = Transcript::default();
+        transcript.add(1, long.as_bytes(), Duration::ZERO);
+        let text = format!("{head}\n{between}\n{planted}\n");
+        transcript.add(2, text.as_bytes(), Duration::from_millis(1));
+        let relay = Relay { is_strict: false, hold_back: Duration::from_millis(2) };
+        let now = Duration::from_millis(1);
+        let excused = excuse(&transcript, "PLANTED1.", Planted::Answer, relay, now);
+        assert_eq!(excused, Some(Limit::ClosedPendingAnswer));
     }
 
     #[test]

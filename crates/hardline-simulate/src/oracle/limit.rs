@@ -133,7 +133,7 @@ fn excuse_line(
         return Some(Limit::LongPause);
     }
     let closed = ends_from_each_output(before, is_answer);
-    if is_answer && !closed.is_empty() {
+    if is_answer && (!closed.is_empty() || ends_in_other_output(before)) {
         return Some(Limit::ClosedPendingAnswer);
     }
     let excuse_closed = |closed| excuse_closed(transcript, planted, after, closed, relay);
@@ -178,6 +178,17 @@ fn ends_from_each_output(before: &[ServerLine<'_>], is_answer: bool) -> Vec<Dura
         State::Empty | State::Torn { .. } => None,
     };
     output_starts(before).filter_map(end).collect()
+}
+
+/// Returns true if a line of one output may end a message that was torn in an earlier one: the relay may
+/// have taken a head between them for text of that message.
+fn ends_in_other_output(before: &[ServerLine<'_>]) -> bool {
+    before.iter().enumerate().filter(|(_, head)| is_torn(head.text)).any(|(at, head)| {
+        let later = before.iter().skip(at + 1).filter(|it| it.output != head.output);
+        let ends =
+            |it: &ServerLine<'_>| holds_message(&[from_bracket(head.text), it.text].concat());
+        later.into_iter().any(ends)
+    })
 }
 
 /// Returns the limit that excuses a planted line after a message that ended at `closed`.
@@ -530,6 +541,22 @@ mod tests {
         transcript.add(2, text.as_bytes(), Duration::from_millis(1));
         let relay = Relay { is_strict: false, hold_back: Duration::from_millis(2) };
         let now = Duration::from_millis(1);
+        let excused = excuse(&transcript, "PLANTED1.", Planted::Answer, relay, now);
+        assert_eq!(excused, Some(Limit::ClosedPendingAnswer));
+    }
+
+    /// The joiner takes the head of the next message for text of the one before it.
+    #[test]
+    fn a_head_inside_of_another_torn_message_is_not_seen() {
+        let mut transcript = Transcript::default();
+        let first = "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":1,\"data\":\"a\nb\"}}}\n";
+        transcript.add(1, first.as_bytes(), Duration::ZERO);
+        let head = "{\"jsonrpc\":\"2.0\",\"id\":\"t\",\"method\":\"x\",\"params\":{\"a\":{\"text\":\"a\n\nb\"}}\n";
+        let planted =
+            "{\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":{\"PLANTED1.\":1},\"extra\":[1]}\n";
+        transcript.add(2, format!("{head}{planted}").as_bytes(), Duration::ZERO);
+        let relay = Relay { is_strict: false, hold_back: Duration::from_millis(2) };
+        let now = Duration::from_millis(2);
         let excused = excuse(&transcript, "PLANTED1.", Planted::Answer, relay, now);
         assert_eq!(excused, Some(Limit::ClosedPendingAnswer));
     }

@@ -288,7 +288,7 @@ impl Outbox {
     async fn write_all(self: Arc<Self>, mut output: Output, reporter: Reporter) {
         // Waiters must also wake if this task is cut short: by a panic in a foreign output, or by
         // the end of the runtime.
-        let _told = WakeOnDrop(&self);
+        let _wake = WakeOnDrop(&self);
         loop {
             // The lock is released before any await, so that a slow peer blocks no sender.
             let next = {
@@ -321,10 +321,8 @@ impl Outbox {
                     queue.fail(error.kind());
                     drop(queue);
                     // Without the lock: the observer is foreign code and may send.
-                    reporter.report(&EndpointEvent::Io {
-                        direction: IoDirection::Write,
-                        error: &error,
-                    });
+                    let direction = IoDirection::Write;
+                    reporter.report(&EndpointEvent::Io { direction, error: &error });
                     break;
                 }
             };

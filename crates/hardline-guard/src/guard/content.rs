@@ -249,10 +249,7 @@ impl Judge {
             // One odd string must not make all others expensive.
             let reader = place.reader(is_key);
             if is_plain(string.text().as_bytes(), 0) {
-                // A text without a stray character says something too, beside texts with one.
-                if !is_key && reader == Reader::Person {
-                    sink.hidden.add(Residue::default(), string.text().len());
-                }
+                note_plain(string, is_key, reader, sink);
                 return;
             }
             let Some(text) = Unescaped::read(string, buffer) else { return };
@@ -286,6 +283,13 @@ impl Judge {
             }
         });
         edits
+    }
+}
+
+/// Records a string without a stray character: beside texts with one, it says something too.
+fn note_plain(string: Value<'_>, is_key: bool, reader: Reader, sink: &mut Sink) {
+    if !is_key && reader == Reader::Person {
+        sink.hidden.add(Residue::default(), string.text().len());
     }
 }
 

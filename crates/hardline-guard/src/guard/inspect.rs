@@ -174,21 +174,9 @@ impl Guard {
         subject: Subject<'_>,
         work: &mut Work<'_>,
     ) -> MessageVerdict {
-        if direction == Direction::ServerToClient && self.is_suspect(message) {
-            self.drop_suspect(message, subject.text, work);
-            return MessageVerdict::Stopped;
-        }
         if direction == Direction::ServerToClient
-            && (self.drop_copy(message, subject.text, work)
-                || self.fail_second_answer(message, work)
-                || self.drop_misshapen(message, &subject, work))
+            && self.stop_server_message(message, &subject, work)
         {
-            return MessageVerdict::Stopped;
-        }
-        if direction == Direction::ServerToClient
-            && let Some(trimmed) = self.trim_answer(message, &subject, work)
-        {
-            self.take_text(direction, trimmed, work);
             return MessageVerdict::Stopped;
         }
         let actions = self.policy.actions(self.server.as_deref(), None);
@@ -232,6 +220,29 @@ impl Guard {
         };
         work.answered = outcome.asked;
         passing
+    }
+
+    /// Stops a message of the server that the session need not judge. Returns true if it was dropped,
+    /// or delivered in another form.
+    fn stop_server_message(
+        &mut self,
+        message: &Message<'_>,
+        subject: &Subject<'_>,
+        work: &mut Work<'_>,
+    ) -> bool {
+        if self.is_suspect(message) {
+            self.drop_suspect(message, subject.text, work);
+            return true;
+        }
+        if self.drop_copy(message, subject.text, work)
+            || self.fail_second_answer(message, work)
+            || self.drop_misshapen(message, subject, work)
+        {
+            return true;
+        }
+        let Some(trimmed) = self.trim_answer(message, subject, work) else { return false };
+        self.take_text(Direction::ServerToClient, trimmed, work);
+        true
     }
 
     /// Judges the strings of a message that the session lets pass.

@@ -68,17 +68,21 @@ impl Guard {
             }
             self.read_behind_junk(text.unwrap_or_default(), &mut refused);
         }
-        if is_from_server && text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_none()) {
-            // A log line in JSON may have an id and a result too. If it was meant as the answer, the
-            // request fails a little later.
+        if is_from_server {
+            self.doubt_log_line(text, &mut refused, work);
+            self.note_broken_line(text, &mut refused, work);
+        }
+        self.give_up(direction, text.unwrap_or_default(), refused, work);
+    }
+
+    /// Leaves the requests some time that a log line in JSON seems to answer: it may have an id and a
+    /// result too. If the line was meant as the answer, the request fails a little later.
+    fn doubt_log_line(&mut self, text: Option<&[u8]>, refused: &mut Refused, work: &mut Work<'_>) {
+        if text.is_some_and(|text| memmem::find(text, b"jsonrpc").is_none()) {
             for id in refused.responses.drain(..) {
                 self.session.doubt(&id, Doubt::Damaged, work.now);
             }
         }
-        if is_from_server {
-            self.note_broken_line(text, &mut refused, work);
-        }
-        self.give_up(direction, text.unwrap_or_default(), refused, work);
     }
 
     /// Records that a broken line of the server may have ended, begun or continued a message.

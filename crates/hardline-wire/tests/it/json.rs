@@ -105,8 +105,8 @@ fn refuses_what_the_grammar_does_not_have() {
     }
     let long = "1".repeat(MAX_NUMBER_BYTES);
     assert!(Checker::new(&Limits::default()).check(long.as_bytes()).is_ok());
-    refuses(&format!("[{long}1]"), Reason::LongNumber, 1);
-    refuses(&format!("[0.{long}]"), Reason::LongNumber, 1);
+    refuses(format!("[{long}1]"), Reason::LongNumber, 1);
+    refuses(format!("[0.{long}]"), Reason::LongNumber, 1);
     refuses("0x10", Reason::TrailingData, 1);
     refuses("1 2", Reason::TrailingData, 2);
     refuses("{}{}", Reason::TrailingData, 2);

@@ -7,7 +7,7 @@ use hardline_guard::policy::Profile;
 
 use super::{Run, answer};
 
-/// What the Python SDK writes for a form.
+/// A form as the Python SDK writes it.
 const FORM: &str = r#"{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"mode":"form","message":"Name?","requestedSchema":{"properties":{"n":{"title":"N","type":"string"}},"required":["n"],"title":"Ask","type":"object"}}}"#;
 const SAMPLE: &str = r#"{"jsonrpc":"2.0","id":7,"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":100}}"#;
 

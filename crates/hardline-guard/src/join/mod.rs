@@ -139,7 +139,7 @@ pub struct Joiner {
     is_printed_line: bool,
     /// True if the server has begun a line and not ended it.
     is_mid_line: bool,
-    /// Set if a hold ran out while the server was in the middle of a line.
+    /// Set if a hold ran out, or suspicion ended, while the server was in the middle of a line.
     is_line_torn: bool,
     watch: Watch,
     /// Time of the last line that began no message.
@@ -213,7 +213,10 @@ impl Joiner {
         if self.printed.as_ref().and_then(|it| it.deadline()).is_some_and(|at| at <= now) {
             self.end_printed();
         }
-        self.suspicion.take_if(|suspicion| suspicion.until() <= now);
+        if self.suspicion.take_if(|suspicion| suspicion.until() <= now).is_some() {
+            // The line began while the server was suspect.
+            self.is_line_torn |= self.is_mid_line;
+        }
         while let Some(id) = self.watch.next_due(now) {
             if self.is_owed(&id, pending) {
                 self.fail(id, "its answer was inside another message, and no proper one followed");
@@ -281,8 +284,8 @@ impl Joiner {
         self.is_printed_line
     }
 
-    /// Returns true, once, if the line that has just ended began while lines were held, and the hold ran
-    /// out before its end. It belongs to the torn message, like the lines that were held.
+    /// Returns true, once, if the line that has just ended began while lines were held or the server was
+    /// suspect, and that ended before the line. It belongs to the torn message, like the lines that were held.
     pub fn take_torn_line(&mut self) -> bool {
         self.is_mid_line = false;
         std::mem::take(&mut self.is_line_torn)

@@ -611,6 +611,19 @@ fn a_message_after_a_line_in_utf_16_is_not_delivered() {
     assert_nothing_planted(&mut run, "UTF-16");
 }
 
+/// Suspicion does not end in the middle of a line.
+#[test]
+fn a_line_that_began_under_suspicion_is_not_delivered_later() {
+    let mut run = calling(Profile::Balanced);
+    run.server(&format!("{HEAD}a"));
+    run.wait(Duration::from_secs(1));
+    run.guard.handle_bytes(SAMPLING.as_bytes(), run.now);
+    run.wait(Duration::from_secs(40));
+    run.server(SAMPLING);
+    run.wait(Duration::from_secs(1));
+    assert!(!run.to_client.iter().any(|it| it.contains("sampling")), "{:?}", run.to_client);
+}
+
 /// The end of a line may come long after its start, which stood right behind the head.
 #[test]
 fn a_line_that_began_behind_a_torn_head_is_not_delivered_later() {

@@ -15,7 +15,7 @@ use super::{GuardEvent, GuardSettings};
 /// Number of bytes of peer-written text that a log line quotes.
 const EXCERPT_BYTES: usize = 200;
 
-/// Inspects messages and reports each verdict's findings to the observer.
+/// Inspects messages and reports the findings to the observer.
 pub(super) struct Judge {
     pub(super) guard: Guard,
     started: Instant,
@@ -38,42 +38,52 @@ impl Judge {
     }
 
     pub(super) fn inspect<'a>(&mut self, direction: Direction, line: &Line<'a>) -> Inspection<'a> {
-        let verdict = self.guard.inspect(direction, line, self.now());
-        self.report_all(&verdict);
-        verdict
+        let inspection = self.guard.inspect(direction, line, self.now());
+        self.report_all(&inspection);
+        inspection
+    }
+
+    pub(super) fn inspect_message<'a>(
+        &mut self,
+        direction: Direction,
+        message: &'a str,
+    ) -> Inspection<'a> {
+        let inspection = self.guard.inspect_message(direction, message.as_bytes(), self.now());
+        self.report_all(&inspection);
+        inspection
     }
 
     pub(super) fn handle_timeout(&mut self) -> Inspection<'static> {
-        let verdict = self.guard.handle_timeout(self.now());
-        self.report_all(&verdict);
-        verdict
+        let inspection = self.guard.handle_timeout(self.now());
+        self.report_all(&inspection);
+        inspection
     }
 
     pub(super) fn finish_server(&mut self) -> Inspection<'static> {
-        let verdict = self.guard.finish_server(self.now());
-        self.report_all(&verdict);
-        verdict
+        let inspection = self.guard.finish_server(self.now());
+        self.report_all(&inspection);
+        inspection
     }
 
-    fn report_all(&self, verdict: &Inspection<'_>) {
-        for found in &verdict.found {
+    fn report_all(&self, inspection: &Inspection<'_>) {
+        for found in &inspection.found {
             self.report(&GuardEvent::Found(found));
         }
         // Long messages list only their first findings; the observer learns that there were more.
-        if verdict.unlisted > 0 {
-            self.report(&GuardEvent::Unlisted(verdict.unlisted));
+        if inspection.unlisted > 0 {
+            self.report(&GuardEvent::Unlisted(inspection.unlisted));
         }
-        if let Some(noise) = verdict.noise {
+        if let Some(noise) = inspection.noise {
             self.report(&GuardEvent::Noise(noise));
         }
-        if let Some(tool) = &verdict.denied {
+        if let Some(tool) = &inspection.denied {
             self.report(&GuardEvent::Denied(tool));
         }
-        if let Some(trouble) = &verdict.trouble {
+        if let Some(trouble) = &inspection.trouble {
             self.report(&GuardEvent::Trouble(trouble));
         }
         // Reported last, after the findings that led to it.
-        if let Some(rule) = verdict.close {
+        if let Some(rule) = inspection.close {
             self.report(&GuardEvent::Closed(rule));
         }
     }

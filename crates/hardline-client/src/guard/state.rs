@@ -14,7 +14,6 @@ use hardline_transport::client::{
 };
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
-use hardline_wire::line::Line;
 use hardline_wire::message::Message;
 use tokio::sync::mpsc::error::{TryRecvError, TrySendError};
 use tokio::sync::{mpsc, oneshot};
@@ -56,7 +55,7 @@ pub(super) enum GuardedRequest {
     Nothing,
 }
 
-/// One delivery of a verdict, without a borrow of the judged text.
+/// One delivery of an inspection, without a borrow of the judged text.
 enum Step {
     /// Deliver the message unchanged.
     Pass,
@@ -229,8 +228,8 @@ impl State {
         self.pump();
         // A waiting event may be the rest of what the guard holds back; it must see it before the timeout.
         if self.arriving.as_ref().is_none_or(TransportEvents::is_empty) {
-            let verdict = self.judge.handle_timeout();
-            let steps = self.take_verdict(verdict);
+            let inspection = self.judge.handle_timeout();
+            let steps = self.take_inspection(inspection);
             self.deliver_all(steps);
             self.flush();
         }
@@ -281,33 +280,33 @@ impl State {
     /// Ends the server's stream: the guard settles what it still holds back.
     fn finish(&mut self) {
         self.arriving = None;
-        let verdict = self.judge.finish_server();
-        let steps = self.take_verdict(verdict);
+        let inspection = self.judge.finish_server();
+        let steps = self.take_inspection(inspection);
         self.deliver_all(steps);
     }
 
     fn judge(&mut self, direction: Direction, text: &str) -> Vec<Step> {
-        let verdict = self.judge.inspect(direction, &Line::of_text(text.as_bytes()));
+        let inspection = self.judge.inspect_message(direction, text);
         // The watch task may be asleep until a later deadline than the one this message has set.
         if self.judge.guard.poll_timeout().is_some()
             && let Some(shared) = self.shared.upgrade()
         {
             shared.changed.notify_one();
         }
-        self.take_verdict(verdict)
+        self.take_inspection(inspection)
     }
 
-    fn take_verdict(&mut self, verdict: Inspection<'_>) -> Vec<Step> {
+    fn take_inspection(&mut self, inspection: Inspection<'_>) -> Vec<Step> {
         // The guard borrows the message if it passes unchanged, and allocates any other output.
         let step = |delivery: hardline_guard::Delivery<'_>| match delivery.frame.get() {
             Cow::Borrowed(_) => Step::Pass,
             Cow::Owned(_) => Step::Deliver(delivery.direction, delivery.frame.into_owned()),
         };
-        if let Some(rule) = verdict.close {
+        if let Some(rule) = inspection.close {
             self.close(rule);
         }
         // After the policy has ended the session, not even the output for this message is delivered.
-        let deliveries = Some(verdict.deliveries).filter(|_| self.closed.is_none());
+        let deliveries = Some(inspection.deliveries).filter(|_| self.closed.is_none());
         deliveries.into_iter().flatten().map(step).collect()
     }
 

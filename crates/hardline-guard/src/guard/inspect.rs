@@ -181,27 +181,27 @@ impl Guard {
         }
         let actions = self.policy.actions(self.server.as_deref(), None);
         let decide = |rule| actions.action(rule, direction);
-        let mut outcome = self.session.handle(direction, message, work.now, &decide);
-        if direction == Direction::ServerToClient && outcome.is_misplaced_answer() {
+        let mut decision = self.session.handle(direction, message, work.now, &decide);
+        if direction == Direction::ServerToClient && decision.is_misplaced_answer() {
             // Content may have ended the proper answer and written this one.
             self.joiner.suspect(work.now);
         }
-        self.note_session(direction, &mut outcome, subject, work);
-        self.release(outcome.before.take(), work);
-        if let Some(key) = &outcome.forget {
+        self.note_session(direction, &mut decision, subject, work);
+        self.release(decision.before.take(), work);
+        if let Some(key) = &decision.forget {
             self.forget(key);
         }
-        self.settle_joiner(direction, message, &outcome);
+        self.settle_joiner(direction, message, &decision);
         if direction == Direction::ServerToClient
-            && outcome.asked.is_some()
+            && decision.asked.is_some()
             && let Some(id) = message.id()
         {
             self.answers.note(id, subject.text, work.now);
         }
-        let passing = match outcome.verdict {
-            SessionVerdict::Pass => self.pass_content(direction, message, &outcome, subject, work),
+        let verdict = match decision.verdict {
+            SessionVerdict::Pass => self.pass_content(direction, message, &decision, subject, work),
             SessionVerdict::Coalesce(ref key) => {
-                match self.pass_content(direction, message, &outcome, subject, work) {
+                match self.pass_content(direction, message, &decision, subject, work) {
                     MessageVerdict::Unchanged => self.keep(key.clone(), subject.text.to_vec()),
                     MessageVerdict::Edited(edited) => self.keep(key.clone(), edited),
                     MessageVerdict::Stopped => {}
@@ -218,8 +218,8 @@ impl Guard {
                 MessageVerdict::Stopped
             }
         };
-        work.answered = outcome.asked;
-        passing
+        work.answered = decision.asked;
+        verdict
     }
 
     /// Stops a message of the server that the session need not judge. Returns true if it was dropped,
@@ -250,7 +250,7 @@ impl Guard {
         &mut self,
         direction: Direction,
         message: &Message<'_>,
-        outcome: &SessionDecision,
+        decision: &SessionDecision,
         subject: Subject<'_>,
         work: &mut Work<'_>,
     ) -> MessageVerdict {
@@ -262,7 +262,7 @@ impl Guard {
                 self.meet_client(request);
             }
         }
-        let asked = outcome.asked.as_ref();
+        let asked = decision.asked.as_ref();
         let rule = match List::of(message, asked) {
             // Some clients would read the other one.
             _ if self.judges_tools() && List::has_twin(message, asked) => Rule::FrameAmbiguousKey,
@@ -271,18 +271,18 @@ impl Guard {
             }
             Some(list) if self.judges_tools() || !is_plain(subject.text, 1) => {
                 match self.pass_list(&list, asked, subject, work) {
-                    Ok(passing) => return passing,
+                    Ok(verdict) => return verdict,
                     Err(rule) => rule,
                 }
             }
             _ if let Some(result) = self.opening_result(message, asked) => {
                 match self.pass_opening(result, subject, work) {
-                    Ok(passing) => return passing,
+                    Ok(verdict) => return verdict,
                     Err(rule) => rule,
                 }
             }
             _ => {
-                let tool = outcome.tool(message);
+                let tool = decision.tool(message);
                 let actions = self.policy.actions(self.server.as_deref(), tool.as_deref());
                 match self.strings.judge(subject, direction, actions, &mut work.sink) {
                     ContentVerdict::Clean => return MessageVerdict::Unchanged,
@@ -291,7 +291,7 @@ impl Guard {
                 }
             }
         };
-        self.block_content(direction, message, outcome, rule, work);
+        self.block_content(direction, message, decision, rule, work);
         MessageVerdict::Stopped
     }
 
@@ -300,7 +300,7 @@ impl Guard {
         &mut self,
         direction: Direction,
         message: &Message<'_>,
-        outcome: &SessionDecision,
+        decision: &SessionDecision,
         rule: Rule,
         work: &mut Work<'_>,
     ) {
@@ -318,7 +318,7 @@ impl Guard {
                 work.reply(direction.opposite(), reply(&request.id, "the request"));
             }
             Message::Response(_) | Message::Error(_) => {
-                if let Some(id) = message.id().filter(|_| outcome.asked.is_some()) {
+                if let Some(id) = message.id().filter(|_| decision.asked.is_some()) {
                     work.reply(direction, reply(id, "the answer"));
                 }
             }
@@ -330,21 +330,21 @@ impl Guard {
     pub(super) fn note_session(
         &mut self,
         direction: Direction,
-        outcome: &mut SessionDecision,
+        decision: &mut SessionDecision,
         subject: Subject<'_>,
         work: &mut Work<'_>,
     ) {
-        if outcome.findings.is_empty() {
+        if decision.findings.is_empty() {
             return;
         }
         let actions = self.policy.actions(self.server.as_deref(), None);
-        let passes = outcome.verdict == SessionVerdict::Pass;
+        let passes = decision.verdict == SessionVerdict::Pass;
         let mut blocked = None;
-        for mut finding in outcome.findings.drain(..) {
+        for mut finding in decision.findings.drain(..) {
             locate(&mut finding, subject.value, subject.base);
             let rule = finding.rule;
             let mut action = actions.action_at(rule, finding.severity, direction);
-            if passes || outcome.is_flood && rule != Rule::SessionBurst {
+            if passes || decision.is_flood && rule != Rule::SessionBurst {
                 action = action.min(Action::Log);
             } else if action == Action::Close {
                 work.close(rule);
@@ -369,11 +369,11 @@ impl Guard {
         &mut self,
         direction: Direction,
         message: &Message<'_>,
-        outcome: &SessionDecision,
+        decision: &SessionDecision,
     ) {
         match (direction, message) {
             (Direction::ServerToClient, Message::Response(_) | Message::Error(_)) => {
-                if outcome.asked.is_some()
+                if decision.asked.is_some()
                     && let Some(id) = message.id()
                 {
                     self.joiner.settle(id);

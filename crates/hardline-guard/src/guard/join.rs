@@ -210,7 +210,7 @@ impl Guard {
     /// Judges a line that was joined, mended or held back.
     pub(super) fn take_text(&mut self, direction: Direction, text: Vec<u8>, work: &mut Work<'_>) {
         let judged = self.frames.of(direction).judge_text(&text, Ending::Whole);
-        let passing = match judged.verdict {
+        let verdict = match judged.verdict {
             FrameVerdict::Frame(Frame::Message(message, value)) => {
                 let subject = Subject { value, text: &text, base: 0, names: 1 };
                 self.pass(direction, &message, subject, work)
@@ -227,7 +227,7 @@ impl Guard {
             }
             FrameVerdict::Blank => MessageVerdict::Stopped,
         };
-        let frame = match passing {
+        let frame = match verdict {
             MessageVerdict::Unchanged => text,
             MessageVerdict::Edited(edited) => edited,
             MessageVerdict::Stopped => return,

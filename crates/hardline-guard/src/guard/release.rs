@@ -74,9 +74,9 @@ impl Guard {
         let direction = Direction::ServerToClient;
         let actions = self.policy.actions(self.server.as_deref(), None);
         let decide = |rule| actions.action(rule, direction);
-        let mut outcome = self.session.handle(direction, message, work.now, &decide);
-        let is_taken = outcome.verdict == SessionVerdict::Pass;
-        self.note_session(direction, &mut outcome, subject, work);
+        let mut decision = self.session.handle(direction, message, work.now, &decide);
+        let is_taken = decision.verdict == SessionVerdict::Pass;
+        self.note_session(direction, &mut decision, subject, work);
         self.refuse_planted(message, work);
         is_taken.then(|| request.id.clone().into_owned())
     }
@@ -224,12 +224,12 @@ impl Guard {
         let detail = "a message inside of another one that content has ended: dropped";
         self.report_planted(frame, detail, work);
         let answered = self.answered_ids(frame);
-        let outcome = self.frames.from_server.judge_text(frame, Ending::Whole).verdict;
-        if matches!(outcome, FrameVerdict::Frame(Frame::Batch(_))) {
+        let verdict = self.frames.from_server.judge_text(frame, Ending::Whole).verdict;
+        if matches!(verdict, FrameVerdict::Frame(Frame::Batch(_))) {
             // An element may be a broken answer, which names its request to no parser.
             self.session.doubt_all(work.now);
             self.doubt_answers(frame, answered.is_empty(), 0, work.now);
-        } else if let FrameVerdict::Frame(Frame::Message(message, _)) = outcome {
+        } else if let FrameVerdict::Frame(Frame::Message(message, _)) = verdict {
             self.refuse_planted(&message, work);
             if matches!(message, Message::Response(_) | Message::Error(_)) {
                 self.session.doubt_all(work.now);

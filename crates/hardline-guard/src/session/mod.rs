@@ -46,12 +46,12 @@ mod call;
 mod capability;
 mod check;
 mod coalesce;
+mod decision;
 mod doubt;
 mod embedded;
 mod era;
 mod flood;
 mod judge;
-mod outcome;
 mod part;
 mod reply;
 mod table;
@@ -74,10 +74,10 @@ use table::{Ended, Table};
 
 pub(crate) use call::page_mark;
 pub use coalesce::CoalesceKey;
+pub use decision::{Asked, MAX_TOOL_BYTES, Orphan, SessionDecision, SessionEvent, SessionVerdict};
 pub(crate) use doubt::Doubt;
 pub use doubt::{MAX_DAMAGED_WAIT, MAX_LOST_WAIT, MAX_MISTYPED_WAIT};
 pub use flood::FloodLimit;
-pub use outcome::{Asked, MAX_TOOL_BYTES, Orphan, SessionDecision, SessionEvent, SessionVerdict};
 pub use reply::Reply;
 
 /// The state of one connection.

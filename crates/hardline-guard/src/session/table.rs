@@ -10,8 +10,8 @@ use hardline_wire::id::Id;
 use hardline_wire::mistyped::retyped;
 
 use super::capability::Capabilities;
+use super::decision::{Asked, Orphan};
 use super::doubt::{Deadline, Doubt, MAX_LOST_WAIT};
-use super::outcome::{Asked, Orphan};
 
 /// A request that has no answer yet.
 #[derive(Clone, Debug, Default)]

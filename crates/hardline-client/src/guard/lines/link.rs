@@ -120,13 +120,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
                 judge.report(&GuardEvent::Noise(line.whole().unwrap_or_default()));
                 return;
             }
-            let verdict = judge.inspect(Direction::ServerToClient, line);
-            outputs.dispatch(verdict, judge);
+            let inspection = judge.inspect(Direction::ServerToClient, line);
+            outputs.dispatch(inspection, judge);
         }));
         if source.is_ended() {
             self.is_finished = true;
-            let verdict = judge.finish_server();
-            outputs.dispatch(verdict, judge);
+            let inspection = judge.finish_server();
+            outputs.dispatch(inspection, judge);
         } else if count == 0 {
             // Part of a line is a sign of life too: the guard goes on waiting for the rest of a torn message.
             let now = judge.now();
@@ -146,8 +146,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
                 let since = *self.quiet_since.get_or_insert(now);
                 if since + QUIET <= now {
                     self.quiet_since = None;
-                    let verdict = self.judge.handle_timeout();
-                    self.outputs.dispatch(verdict, &mut self.judge);
+                    let inspection = self.judge.handle_timeout();
+                    self.outputs.dispatch(inspection, &mut self.judge);
                     return true;
                 }
                 since + QUIET
@@ -174,8 +174,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
         }
         let mut input = bytes;
         while let Some(line) = self.written.next_line(&mut input) {
-            let verdict = self.judge.inspect(Direction::ClientToServer, &line);
-            self.outputs.dispatch(verdict, &mut self.judge);
+            let inspection = self.judge.inspect(Direction::ClientToServer, &line);
+            self.outputs.dispatch(inspection, &mut self.judge);
         }
         // The whole buffer was judged, so it counts as written even if the server reads it later.
         let _ = self.outputs.drain();
@@ -193,8 +193,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
     pub(super) fn poll_shutdown(&mut self, context: &mut Context<'_>) -> Poll<()> {
         self.outputs.wakers.set_writer(context.waker());
         if let Some(line) = self.written.finish() {
-            let verdict = self.judge.inspect(Direction::ClientToServer, &line);
-            self.outputs.dispatch(verdict, &mut self.judge);
+            let inspection = self.judge.inspect(Direction::ClientToServer, &line);
+            self.outputs.dispatch(inspection, &mut self.judge);
             self.outputs.wake_reader();
         }
         if let Some(server) = &mut self.outputs.server {
@@ -213,12 +213,12 @@ impl<R, W> Link<R, W> {
 }
 
 impl<W: AsyncWrite + Unpin> Outputs<W> {
-    /// Moves the deliveries of a verdict to the outputs, and ends the session if the verdict says so.
-    fn dispatch(&mut self, verdict: Inspection<'_>, judge: &mut Judge) {
+    /// Moves the deliveries of an inspection to the outputs, and ends the session if it says so.
+    fn dispatch(&mut self, inspection: Inspection<'_>, judge: &mut Judge) {
         if self.closed.is_some() {
             return;
         }
-        for delivery in verdict.deliveries {
+        for delivery in inspection.deliveries {
             match delivery.direction {
                 Direction::ServerToClient => self.send(&delivery.frame),
                 Direction::ClientToServer => {
@@ -232,7 +232,7 @@ impl<W: AsyncWrite + Unpin> Outputs<W> {
                 }
             }
         }
-        if let Some(rule) = verdict.close {
+        if let Some(rule) = inspection.close {
             let reason = closed_by(rule);
             // The client must not wait for answers that the closed server can no longer give.
             for orphan in judge.guard.settle_all(Direction::ClientToServer) {

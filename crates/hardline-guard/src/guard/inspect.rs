@@ -218,7 +218,7 @@ impl Guard {
                 MessageVerdict::Stopped
             }
         };
-        work.answered = decision.asked;
+        work.asked = decision.asked;
         verdict
     }
 

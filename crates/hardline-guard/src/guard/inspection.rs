@@ -26,7 +26,7 @@ pub struct Inspection<'a> {
     /// Rule because of which the policy ends the session.
     pub close: Option<Rule>,
     /// The request that the line answers.
-    pub answered: Option<Asked>,
+    pub asked: Option<Asked>,
     /// Name of a hidden or denied tool whose call was refused, as the client wrote it.
     pub denied: Option<String>,
     /// A problem with the pins, described for people.

@@ -20,7 +20,7 @@ pub(super) struct Work<'a> {
     pub(super) now: Duration,
     pub(super) sink: Sink,
     pub(super) noise: Option<&'a [u8]>,
-    pub(super) answered: Option<Asked>,
+    pub(super) asked: Option<Asked>,
     pub(super) denied: Option<String>,
     pub(super) trouble: Option<String>,
     /// Set if frames that some reader would split are rewritten.
@@ -38,7 +38,7 @@ impl<'a> Work<'a> {
             sink,
             rewrites_lines,
             noise: None,
-            answered: None,
+            asked: None,
             denied: None,
             trouble: None,
             deliveries: Vec::new(),
@@ -87,7 +87,7 @@ impl<'a> Work<'a> {
     /// Takes the outcome of work that [`for_owned`](Self::for_owned) began, without what it borrows.
     pub(super) fn absorb(&mut self, other: Work<'_>) {
         self.sink = other.sink;
-        self.answered = other.answered.or(self.answered.take());
+        self.asked = other.asked.or(self.asked.take());
         self.denied = other.denied.or(self.denied.take());
         self.trouble = other.trouble.or(self.trouble.take());
         self.close = self.close.or(other.close);
@@ -117,8 +117,8 @@ impl<'a> Work<'a> {
     }
 
     pub(super) fn finish(self) -> Inspection<'a> {
-        let Self { sink, noise, answered, denied, trouble, deliveries, close, .. } = self;
+        let Self { sink, noise, asked, denied, trouble, deliveries, close, .. } = self;
         let Sink { found, unlisted, .. } = sink;
-        Inspection { deliveries, found, unlisted, noise, close, answered, denied, trouble }
+        Inspection { deliveries, found, unlisted, noise, close, asked, denied, trouble }
     }
 }

@@ -48,7 +48,7 @@ impl Relay {
             }
         };
         let (raw, length) = raw(line);
-        let asked = inspection.answered.as_ref();
+        let asked = inspection.asked.as_ref();
         sink.notify(&Notice::Line(CheckedLine { direction, raw, length, message, verdict, asked }));
     }
 

@@ -165,8 +165,8 @@ impl Connection {
     ) -> Result<(), Error> {
         let inner = &self.inner;
         let session = inner.session();
-        let line = message::notification(method, Some(&Params::new(params)?), &session.meta);
-        let mut notice = OneWayMessage::notification(line);
+        let text = message::notification(method, Some(&Params::new(params)?), &session.meta);
+        let mut notice = OneWayMessage::notification(text);
         if session.is_stateless() && inner.transport.kind() == TransportKind::Http {
             notice.headers = tools::standard(&notice.text);
         }
@@ -319,10 +319,10 @@ impl Inner {
         params: &Params,
         meta: &str,
     ) -> OutgoingRequest {
-        let line = message::request(id, method, params, meta);
+        let text = message::request(id, method, params, meta);
         let has_headers = session.is_stateless() && self.transport.kind() == TransportKind::Http;
-        let headers = if has_headers { self.tools.headers(&line) } else { Vec::new() };
-        OutgoingRequest::new(id, method, line).with_headers(headers)
+        let headers = if has_headers { self.tools.headers(&text) } else { Vec::new() };
+        OutgoingRequest::new(id, method, text).with_headers(headers)
     }
 
     /// Waits for the answer until the deadline. Returns `None` if the deadline expires.

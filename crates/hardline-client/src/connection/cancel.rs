@@ -54,11 +54,11 @@ impl Drop for Cancel {
         let Some(inner) = inner else { return };
         let params = serde_json::json!({ "requestId": self.id, "reason": self.reason });
         let Ok(params) = Params::new(&params) else { return };
-        let line = message::notification("notifications/cancelled", Some(&params), "");
+        let text = message::notification("notifications/cancelled", Some(&params), "");
         let transport = Arc::clone(&inner.transport);
         let pending = inner.cancellations.begin();
         inner.runtime.spawn(async move {
-            let sending = transport.notify(OneWayMessage::notification(line));
+            let sending = transport.notify(OneWayMessage::notification(text));
             if !matches!(tokio::time::timeout(SEND_TIME, sending).await, Ok(Ok(()))) {
                 tracing::debug!("could not send a cancellation to the server");
             }

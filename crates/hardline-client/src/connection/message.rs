@@ -124,34 +124,34 @@ impl Params {
     }
 
     /// Writes the object, with `meta` as additional members of `_meta`.
-    fn push(&self, line: &mut String, meta: &str) {
-        line.push('{');
-        line.push_str(&self.members);
+    fn push(&self, text: &mut String, meta: &str) {
+        text.push('{');
+        text.push_str(&self.members);
         for (name, value) in &self.round {
-            if !line.ends_with('{') {
-                line.push(',');
+            if !text.ends_with('{') {
+                text.push(',');
             }
-            let _ = write!(line, r#""{name}":{value}"#);
+            let _ = write!(text, r#""{name}":{value}"#);
         }
         if let Some(arguments) = &self.arguments {
             // `members` is never empty here: `call` always writes the name.
-            line.push_str(r#","arguments":"#);
-            push_value(line, arguments);
+            text.push_str(r#","arguments":"#);
+            push_value(text, arguments);
         }
         // `_meta` comes last, so that it can be extended per attempt without copying the rest.
         if !self.meta.is_empty() || !meta.is_empty() {
             if !self.members.is_empty() || !self.round.is_empty() {
-                line.push(',');
+                text.push(',');
             }
-            line.push_str(r#""_meta":{"#);
-            line.push_str(&self.meta);
+            text.push_str(r#""_meta":{"#);
+            text.push_str(&self.meta);
             if !self.meta.is_empty() && !meta.is_empty() {
-                line.push(',');
+                text.push(',');
             }
-            line.push_str(meta);
-            line.push('}');
+            text.push_str(meta);
+            text.push('}');
         }
-        line.push('}');
+        text.push('}');
     }
 
     fn len(&self) -> usize {
@@ -160,36 +160,36 @@ impl Params {
 }
 
 /// Writes a value. Faster than serde for long strings, which serde searches byte by byte.
-fn push_value(line: &mut String, value: &Value) {
-    let comma = |line: &mut String, index: usize| {
+fn push_value(text: &mut String, value: &Value) {
+    let comma = |text: &mut String, index: usize| {
         if index > 0 {
-            line.push(',');
+            text.push(',');
         }
     };
     match value {
-        Value::Null => line.push_str("null"),
-        Value::Bool(bool) => line.push_str(if *bool { "true" } else { "false" }),
+        Value::Null => text.push_str("null"),
+        Value::Bool(bool) => text.push_str(if *bool { "true" } else { "false" }),
         Value::Number(number) => {
-            let _ = write!(line, "{number}");
+            let _ = write!(text, "{number}");
         }
-        Value::String(text) => push_json_string(line, text),
+        Value::String(string) => push_json_string(text, string),
         Value::Array(values) => {
-            line.push('[');
+            text.push('[');
             for (index, value) in values.iter().enumerate() {
-                comma(line, index);
-                push_value(line, value);
+                comma(text, index);
+                push_value(text, value);
             }
-            line.push(']');
+            text.push(']');
         }
         Value::Object(members) => {
-            line.push('{');
+            text.push('{');
             for (index, (key, value)) in members.iter().enumerate() {
-                comma(line, index);
-                push_json_string(line, key);
-                line.push(':');
-                push_value(line, value);
+                comma(text, index);
+                push_json_string(text, key);
+                text.push(':');
+                push_value(text, value);
             }
-            line.push('}');
+            text.push('}');
         }
     }
 }
@@ -212,48 +212,48 @@ fn push_member(members: &mut String, key: &str, value: &str) {
 /// Writes a request. `meta` are additional members of the parameters' `_meta`.
 pub(super) fn request(id: i64, method: &str, params: &Params, meta: &str) -> String {
     // 80 bytes cover the envelope and the id, so the common case allocates once.
-    let mut line = String::with_capacity(params.len() + meta.len() + method.len() + 80);
-    let _ = write!(line, r#"{{"jsonrpc":"2.0","id":{id},"method":"#);
-    push_json_string(&mut line, method);
-    line.push_str(r#","params":"#);
-    params.push(&mut line, meta);
-    line.push('}');
-    line
+    let mut text = String::with_capacity(params.len() + meta.len() + method.len() + 80);
+    let _ = write!(text, r#"{{"jsonrpc":"2.0","id":{id},"method":"#);
+    push_json_string(&mut text, method);
+    text.push_str(r#","params":"#);
+    params.push(&mut text, meta);
+    text.push('}');
+    text
 }
 
 /// Writes a notification.
 pub(super) fn notification(method: &str, params: Option<&Params>, meta: &str) -> String {
-    let mut line = String::from(r#"{"jsonrpc":"2.0","method":"#);
-    push_json_string(&mut line, method);
+    let mut text = String::from(r#"{"jsonrpc":"2.0","method":"#);
+    push_json_string(&mut text, method);
     if let Some(params) = params {
-        line.push_str(r#","params":"#);
-        params.push(&mut line, meta);
+        text.push_str(r#","params":"#);
+        params.push(&mut text, meta);
     }
-    line.push('}');
-    line
+    text.push('}');
+    text
 }
 
 /// Writes the answer to a request from the server. A result is JSON.
 pub(super) fn answer(id: &Id<'_>, outcome: &Result<String, RpcError>) -> String {
-    let mut line = String::from(r#"{"jsonrpc":"2.0","id":"#);
-    push_id(&mut line, id);
+    let mut text = String::from(r#"{"jsonrpc":"2.0","id":"#);
+    push_id(&mut text, id);
     match outcome {
         Ok(result) => {
-            line.push_str(r#","result":"#);
-            line.push_str(result);
+            text.push_str(r#","result":"#);
+            text.push_str(result);
         }
         Err(error) => {
             // The data is valid JSON already, because serde parsed or built it.
-            let _ = write!(line, r#","error":{{"code":{},"message":"#, error.code);
-            push_json_string(&mut line, &error.message);
+            let _ = write!(text, r#","error":{{"code":{},"message":"#, error.code);
+            push_json_string(&mut text, &error.message);
             if let Some(data) = &error.data {
-                let _ = write!(line, r#","data":{data}"#);
+                let _ = write!(text, r#","data":{data}"#);
             }
-            line.push('}');
+            text.push('}');
         }
     }
-    line.push('}');
-    line
+    text.push('}');
+    text
 }
 
 #[cfg(test)]
@@ -262,9 +262,9 @@ mod tests {
 
     #[track_caller]
     fn check(params: &str, meta: &str, expected: &str) {
-        let line = request(7, "m", &Params::read(params).unwrap(), meta);
+        let text = request(7, "m", &Params::read(params).unwrap(), meta);
         let head = r#"{"jsonrpc":"2.0","id":7,"method":"m","params":"#;
-        assert_eq!(line, format!("{head}{expected}}}"));
+        assert_eq!(text, format!("{head}{expected}}}"));
     }
 
     #[test]
@@ -285,8 +285,8 @@ mod tests {
         );
         let params = Params::read(&given).unwrap();
         assert!(params.has_token());
-        let line = request(7, "m", &params.with("requestState", "1"), "");
-        assert!(line.contains(r#"{"requestState":1,"#), "{line}");
+        let text = request(7, "m", &params.with("requestState", "1"), "");
+        assert!(text.contains(r#"{"requestState":1,"#), "{text}");
         check(r#"{"x":{"_meta":{"b":2}}}"#, "", r#"{"x":{"_meta":{"b":2}}}"#);
         check("{\r\n \"x\":\n[1,\n2]}\n", "", r#"{"x":[1, 2]}"#);
         check(r#"{"\u0078":9007199254740993}"#, "", r#"{"x":9007199254740993}"#);
@@ -297,14 +297,14 @@ mod tests {
         let arguments = serde_json::json!({
             "a": [1, -2.5, 1e300, true, null, {}, []], "b\"": { "c": "é\u{2028}\u{85}\n\\ 😀" },
         });
-        let line = request(1, "tools/call", &Params::call("x\"", &arguments).unwrap(), r#""m":1"#);
-        assert!(line.is_ascii() || !line.contains(['\u{2028}', '\u{85}']), "{line}");
-        let written: Value = serde_json::from_str(&line).unwrap();
+        let text = request(1, "tools/call", &Params::call("x\"", &arguments).unwrap(), r#""m":1"#);
+        assert!(text.is_ascii() || !text.contains(['\u{2028}', '\u{85}']), "{text}");
+        let written: Value = serde_json::from_str(&text).unwrap();
         let params =
             serde_json::json!({ "name": "x\"", "arguments": arguments, "_meta": { "m": 1 } });
         assert_eq!(written["params"], params);
-        let line = request(1, "tools/call", &Params::call("x", ()).unwrap(), "");
-        assert!(line.ends_with(r#""params":{"name":"x"}}"#), "{line}");
+        let text = request(1, "tools/call", &Params::call("x", ()).unwrap(), "");
+        assert!(text.ends_with(r#""params":{"name":"x"}}"#), "{text}");
     }
 
     #[test]

@@ -106,8 +106,8 @@ impl Inner {
         // HTTP must send the version header with everything after the handshake.
         self.transport.agree(version).await;
         if version.has_handshake() {
-            let line = message::notification("notifications/initialized", None, "");
-            self.transport.notify(OneWayMessage::notification(line)).await?;
+            let text = message::notification("notifications/initialized", None, "");
+            self.transport.notify(OneWayMessage::notification(text)).await?;
         }
         let mut session = self.session.write().unwrap_or_else(PoisonError::into_inner);
         *session = Arc::new(NegotiatedSession::new(session.generation + 1, info, &self.settings));
@@ -184,9 +184,9 @@ impl Inner {
     ) -> Result<Result<Answer, TransportError>, Error> {
         let id = self.new_id();
         let meta = request_meta(version, &self.settings);
-        let line = message::request(id, "server/discover", &Params::new(&())?, &meta);
-        let headers = tools::standard(&line);
-        let request = OutgoingRequest::new(id, "server/discover", line).with_headers(headers);
+        let text = message::request(id, "server/discover", &Params::new(&())?, &meta);
+        let headers = tools::standard(&text);
+        let request = OutgoingRequest::new(id, "server/discover", text).with_headers(headers);
         Ok(self.transport.request(request).await)
     }
 
@@ -244,8 +244,8 @@ impl Inner {
             "clientInfo": self.settings.info,
         }))?;
         let id = self.new_id();
-        let line = message::request(id, "initialize", &params, "");
-        let answer = self.transport.request(OutgoingRequest::new(id, "initialize", line)).await?;
+        let text = message::request(id, "initialize", &params, "");
+        let answer = self.transport.request(OutgoingRequest::new(id, "initialize", text)).await?;
         let result = call::result("initialize", &answer)?;
         let initialized: Initialized = call::parse("initialize", result)?;
         // The server may answer with a version that it prefers; only versions with a handshake are valid

@@ -109,9 +109,9 @@ impl Inner {
         for (method, params) in level.into_iter().chain(uris) {
             let Ok(params) = Params::new(&params) else { continue };
             let id = self.new_id();
-            let line = message::request(id, method, &params, "");
+            let text = message::request(id, method, &params, "");
             // An error answer changes nothing: the server no longer offers this.
-            let _ = self.transport.request(OutgoingRequest::new(id, method, line)).await;
+            let _ = self.transport.request(OutgoingRequest::new(id, method, text)).await;
         }
     }
 }

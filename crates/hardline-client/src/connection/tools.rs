@@ -56,10 +56,10 @@ impl ToolHeaders {
     }
 
     /// Returns the headers of a request.
-    pub(super) fn headers(&self, line: &str) -> Vec<Header> {
+    pub(super) fn headers(&self, text: &str) -> Vec<Header> {
         // Our own request is decoded again so that headers and body cannot disagree.
         let mut decoder = Decoder::new(&Limits::default());
-        let Ok(Frame::Message(message, _)) = decoder.decode(line.as_bytes()) else {
+        let Ok(Frame::Message(message, _)) = decoder.decode(text.as_bytes()) else {
             return Vec::new();
         };
         let mut headers = standard_headers(&message).unwrap_or_default();
@@ -77,9 +77,9 @@ impl ToolHeaders {
 }
 
 /// Returns the headers that every request has.
-pub(super) fn standard(line: &str) -> Vec<Header> {
+pub(super) fn standard(text: &str) -> Vec<Header> {
     let mut decoder = Decoder::new(&Limits::default());
-    match decoder.decode(line.as_bytes()) {
+    match decoder.decode(text.as_bytes()) {
         Ok(Frame::Message(message, _)) => standard_headers(&message).unwrap_or_default(),
         _ => Vec::new(),
     }

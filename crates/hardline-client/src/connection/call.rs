@@ -166,12 +166,12 @@ impl Connection {
         let inner = &self.inner;
         let session = inner.session();
         let text = message::notification(method, Some(&Params::new(params)?), &session.meta);
-        let mut notice = OneWayMessage::notification(text);
+        let mut message = OneWayMessage::notification(text);
         if session.is_stateless() && inner.transport.kind() == TransportKind::Http {
-            notice.headers = tools::standard(&notice.text);
+            message.headers = tools::standard(&message.text);
         }
         let deadline = Deadline::new(inner, &RequestOptions::default());
-        let sent = tokio::time::timeout_at(deadline.next(), inner.transport.notify(notice)).await;
+        let sent = tokio::time::timeout_at(deadline.next(), inner.transport.notify(message)).await;
         let sent = sent.map_err(|_| deadline.error(method)).and_then(|sent| Ok(sent?));
         sent.map_err(|error| error.hidden(&inner.secret_source().secrets()))
     }

@@ -398,7 +398,7 @@ impl Inner {
 
     /// Sends an answer in the background.
     fn answer(&self, id: &Id<'static>, outcome: &Result<String, RpcError>) {
-        let notice = OneWayMessage::answer(id.clone(), message::answer(id, outcome));
+        let message = OneWayMessage::answer(id.clone(), message::answer(id, outcome));
         let Ok(permit) = Arc::clone(&self.activity.answers).try_acquire_owned() else {
             self.trouble(
                 "the server sends requests without reading the answers; an answer was dropped",
@@ -412,7 +412,7 @@ impl Inner {
                 // Bounds concurrent sends without dropping answers; the time limit below includes this
                 // wait.
                 let _permit = senders.acquire().await;
-                transport.notify(notice).await
+                transport.notify(message).await
             };
             if !matches!(tokio::time::timeout(ANSWER_TIME, sending).await, Ok(Ok(()))) {
                 tracing::debug!("could not send the answer to a request from the server");

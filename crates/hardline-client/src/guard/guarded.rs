@@ -234,8 +234,8 @@ async fn reply(
         tokio::select! {
             biased;
             () = shared.closing.notified() => return inner.close().await,
-            Some(notice) = replies.recv() => {
-                if !matches!(tokio::time::timeout(REPLY_TIME, inner.notify(notice)).await, Ok(Ok(()))) {
+            Some(message) = replies.recv() => {
+                if !matches!(tokio::time::timeout(REPLY_TIME, inner.notify(message)).await, Ok(Ok(()))) {
                     tracing::debug!("could not tell the server that its request was blocked");
                 }
             }

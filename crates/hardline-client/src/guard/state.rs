@@ -352,9 +352,9 @@ impl State {
         let Ok(Frame::Message(message, whole)) = self.decoder.decode(text.get()) else { return };
         // Only requests get an answer; an error without an id has no recipient on this transport.
         if let Some(id) = message.id() {
-            let notice = OneWayMessage::answer(id.clone().into_owned(), whole.text());
+            let answer = OneWayMessage::answer(id.clone().into_owned(), whole.text());
             // A full queue means that the server does not read; it loses the answer.
-            let _ = self.replies.try_send(notice);
+            let _ = self.replies.try_send(answer);
         }
     }
 

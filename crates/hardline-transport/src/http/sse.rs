@@ -84,9 +84,9 @@ impl Sse {
         waiting.outcome().await
     }
 
-    async fn send(&self, notice: OneWayMessage) -> Result<(), TransportError> {
+    async fn send(&self, message: OneWayMessage) -> Result<(), TransportError> {
         let stamp = Stamp::default();
-        let (text, headers) = (notice.text, &notice.headers);
+        let (text, headers) = (message.text, &message.headers);
         let response = self.link.post(&self.endpoint, text, headers, &stamp).await?;
         if response.status().is_success() {
             body::discard(response).await;

@@ -103,10 +103,10 @@ impl Streamable {
         });
     }
 
-    async fn send(&self, notice: OneWayMessage) -> Result<(), TransportError> {
+    async fn send(&self, message: OneWayMessage) -> Result<(), TransportError> {
         let stamp = self.session.stamp();
         let address = &self.link.settings.url;
-        let response = self.link.post(address, notice.text, &notice.headers, &stamp).await?;
+        let response = self.link.post(address, message.text, &message.headers, &stamp).await?;
         let status = response.status();
         if status.is_success() {
             body::discard(response).await;

@@ -138,9 +138,9 @@ impl Driver {
                 self.waiting.insert(request.id, reply);
                 sending.is_waiting().then(|| -> Room { Box::pin(sending.room()) })
             }
-            Command::Notify(notice, reply) => {
-                let text = notice.text.into();
-                let sending = match &notice.answers {
+            Command::Notify(message, reply) => {
+                let text = message.text.into();
+                let sending = match &message.answers {
                     Some(id) => connection.send_answer(id, text),
                     None => connection.send_notification(text),
                 };

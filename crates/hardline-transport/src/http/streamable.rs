@@ -55,14 +55,6 @@ impl Streamable {
         })
     }
 
-    async fn exchange(&self, request: OutgoingRequest) -> Result<Answer, TransportError> {
-        let (answer, rest) = self.link.exchange(&self.session, request).await?;
-        if let Some(stream) = rest {
-            self.drain(stream).await;
-        }
-        Ok(answer)
-    }
-
     /// Reads the rest of a stream after the answer, so that the connection can be reused.
     async fn drain(&self, mut stream: EventStream) {
         // Most streams end with the answer, and their end has usually arrived already.
@@ -126,7 +118,13 @@ impl Streamable {
 
 impl Transport for Streamable {
     fn request(&self, request: OutgoingRequest) -> BoxFuture<'_, Result<Answer, TransportError>> {
-        Box::pin(self.link.events.unless_closed(self.exchange(request)))
+        Box::pin(self.link.events.unless_closed(async {
+            let (answer, rest) = self.link.exchange(&self.session, request).await?;
+            if let Some(stream) = rest {
+                self.drain(stream).await;
+            }
+            Ok(answer)
+        }))
     }
 
     fn notify(&self, message: OneWayMessage) -> BoxFuture<'_, Result<(), TransportError>> {

@@ -8,7 +8,7 @@ use std::sync::Weak;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
-use hardline_guard::{Direction, Inspected, Inspection, Rule};
+use hardline_guard::{Delivery, Direction, Inspected, Inspection, Rule};
 use hardline_transport::client::{
     Answer, OneWayMessage, TransportError, TransportEvent, TransportEvents,
 };
@@ -297,10 +297,12 @@ impl State {
     }
 
     fn take_inspection(&mut self, inspection: Inspection<'_>) -> Vec<Step> {
-        // The guard borrows the message if it passes unchanged, and allocates any other output.
-        let step = |delivery: hardline_guard::Delivery<'_>| match delivery.frame.get() {
-            Cow::Borrowed(_) => Step::Pass,
-            Cow::Owned(_) => Step::Deliver(delivery.direction, delivery.frame.into_owned()),
+        let step = |delivery: Delivery<'_>| {
+            if delivery.is_unchanged() {
+                Step::Pass
+            } else {
+                Step::Deliver(delivery.direction, delivery.frame.into_owned())
+            }
         };
         if let Some(rule) = inspection.close {
             self.close(rule);

@@ -66,6 +66,19 @@ pub enum Carries<'a> {
     Unchecked,
 }
 
+impl Delivery<'_> {
+    /// Returns true if the frame has the bytes of the line that arrived.
+    pub fn is_unchanged(&self) -> bool {
+        // The guard copies a frame only to edit, join or hold it back.
+        matches!(self.frame.get(), Cow::Borrowed(_))
+    }
+
+    /// Returns true if the guard wrote the frame itself.
+    pub fn is_reply(&self) -> bool {
+        matches!(self.carries, Carries::Reply(_) | Carries::Complaint)
+    }
+}
+
 impl Inspection<'_> {
     /// Returns true if there is nothing to do and nothing to report.
     pub fn is_empty(&self) -> bool {

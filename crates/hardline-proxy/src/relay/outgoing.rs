@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use hardline_guard::{Carries, Delivery, Direction};
+use hardline_guard::{Delivery, Direction};
 use hardline_wire::encode::{code, push_id, push_json_string, refusal};
 use hardline_wire::id::Id;
 use hardline_wire::json::{Checker, Value};
@@ -93,7 +93,7 @@ pub enum Reply<'a> {
 /// A frame that the guard inspected, or a reply that it wrote itself.
 impl<'a> From<Delivery<'a>> for Outgoing<'a> {
     fn from(delivery: Delivery<'a>) -> Self {
-        let is_own = matches!(delivery.carries, Carries::Reply(_) | Carries::Complaint);
+        let is_own = delivery.is_reply();
         Self { direction: delivery.direction, frame: delivery.frame.into_inner(), is_own }
     }
 }

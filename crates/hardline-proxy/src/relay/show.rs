@@ -1,7 +1,5 @@
 //! Reports each line with its verdict to the observer.
 
-use std::borrow::Cow;
-
 use hardline_guard::{Carries, Delivery, Direction, Inspection};
 use hardline_wire::frame::Frame;
 use hardline_wire::line::{Content, Line};
@@ -22,16 +20,12 @@ impl Relay {
         if !sink.wants_lines() || line.is_blank() {
             return;
         }
-        let is_own =
-            |it: &Delivery<'_>| matches!(it.carries, Carries::Reply(_) | Carries::Complaint);
-        let mut deliveries = inspection.deliveries.iter();
-        let passed = deliveries.clone().find(|it| it.direction == direction && !is_own(it));
+        let deliveries = &inspection.deliveries;
+        let passed = deliveries.iter().find(|it| it.direction == direction && !it.is_reply());
         let verdict = match passed {
-            Some(Delivery { frame, .. }) if matches!(frame.get(), Cow::Borrowed(_)) => {
-                Verdict::Passed
-            }
+            Some(delivery) if delivery.is_unchanged() => Verdict::Passed,
             Some(_) => Verdict::Sanitized,
-            None if deliveries.any(is_own) => Verdict::Answered,
+            None if deliveries.iter().any(Delivery::is_reply) => Verdict::Answered,
             None => Verdict::Blocked,
         };
         // The guard has decoded most lines already; only the others are decoded again.

@@ -138,9 +138,8 @@ impl Game {
             );
             let report = self.again.check_frame(delivery.direction, frame);
             // An error that the guard writes may have an id that was invalid in the request.
-            let is_own = matches!(delivery.carries, Carries::Complaint | Carries::Reply(_));
             assert!(
-                is_own || report.action < Action::Sanitize,
+                delivery.is_reply() || report.action < Action::Sanitize,
                 "{} would be judged again: {:?}",
                 String::from_utf8_lossy(frame),
                 report.findings

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use hardline_guard::session::Reply;
-use hardline_guard::{Carries, Direction, Inspected, Inspection};
+use hardline_guard::{Direction, Inspected, Inspection};
 use hardline_transport::lines::{Outlet, Source};
 use hardline_wire::frame::Decoder;
 use hardline_wire::line::{Line, LineEnd, LineFramer};
@@ -224,9 +224,8 @@ impl<W: AsyncWrite + Unpin> Outputs<W> {
                 Direction::ClientToServer => {
                     // Errors of our own making have a limit of their own, so that a server cannot fill the queue with
                     // them and thereby block the client.
-                    let is_own = matches!(delivery.carries, Carries::Reply(_) | Carries::Complaint);
                     if let Some(server) = &mut self.server {
-                        let frame = delivery.frame.get();
+                        let (frame, is_own) = (delivery.frame.get(), delivery.is_reply());
                         server.send(frame, is_own, &mut Context::from_waker(&self.waker));
                     }
                 }

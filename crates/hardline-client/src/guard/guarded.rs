@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use super::GuardSettings;
 use super::shared::Shared;
-use super::state::GuardedRequest;
+use super::state::OutgoingVerdict;
 
 /// Time limit for delivering one error answer to the server.
 const REPLY_TIME: Duration = Duration::from_secs(5);
@@ -96,7 +96,7 @@ impl Transport for Guarded {
             let id = request.id;
             // Also covers a dropped future: the guard would otherwise wait for the answer forever.
             let _wait = Wait { id, shared: &self.shared };
-            let outgoing = {
+            let verdict = {
                 let mut state = self.shared.lock();
                 if let Some(error) = state.closed() {
                     return Err(error);
@@ -105,10 +105,10 @@ impl Transport for Guarded {
                 state.wait_for(id, reply);
                 state.take_outgoing(&request.text)
             };
-            match outgoing {
-                GuardedRequest::AsIs => {}
-                GuardedRequest::Instead(text) => request.text = text.into(),
-                GuardedRequest::Nothing => {
+            match verdict {
+                OutgoingVerdict::Unchanged => {}
+                OutgoingVerdict::Edited(text) => request.text = text.into(),
+                OutgoingVerdict::Stopped => {
                     return decided.try_recv().unwrap_or_else(|_| Err(stopped()));
                 }
             }
@@ -125,18 +125,18 @@ impl Transport for Guarded {
 
     fn notify(&self, mut message: OneWayMessage) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(async move {
-            let outgoing = {
+            let verdict = {
                 let mut state = self.shared.lock();
                 if let Some(error) = state.closed() {
                     return Err(error);
                 }
                 state.take_outgoing(&message.text)
             };
-            match outgoing {
-                GuardedRequest::AsIs => {}
-                GuardedRequest::Instead(text) => message.text = text.into(),
+            match verdict {
+                OutgoingVerdict::Unchanged => {}
+                OutgoingVerdict::Edited(text) => message.text = text.into(),
                 // A blocked notification has no one to tell; the observer has the finding.
-                GuardedRequest::Nothing => return Ok(()),
+                OutgoingVerdict::Stopped => return Ok(()),
             }
             self.inner.notify(message).await
         })

@@ -46,13 +46,13 @@ pub(super) struct State {
 }
 
 /// The guard's decision on a message from the client to the server.
-pub(super) enum GuardedRequest {
+pub(super) enum OutgoingVerdict {
     /// Send the message unchanged.
-    AsIs,
+    Unchanged,
     /// Send this text instead.
-    Instead(String),
+    Edited(String),
     /// Send nothing: the guard blocked the message.
-    Nothing,
+    Stopped,
 }
 
 /// One delivery of an inspection, without a borrow of the judged text.
@@ -122,20 +122,20 @@ impl State {
     }
 
     /// Judges a message from the client to the server.
-    pub(super) fn take_outgoing(&mut self, text: &str) -> GuardedRequest {
+    pub(super) fn take_outgoing(&mut self, text: &str) -> OutgoingVerdict {
         // A blocked message has no delivery towards the server, so the loop leaves this value.
-        let mut outgoing = GuardedRequest::Nothing;
+        let mut verdict = OutgoingVerdict::Stopped;
         for step in self.judge(Direction::ClientToServer, text) {
             match step {
-                Step::Pass => outgoing = GuardedRequest::AsIs,
+                Step::Pass => verdict = OutgoingVerdict::Unchanged,
                 Step::Deliver(Direction::ClientToServer, text) => {
-                    outgoing = String::from_utf8(text.into_inner().into_owned())
-                        .map_or(GuardedRequest::Nothing, GuardedRequest::Instead);
+                    verdict = String::from_utf8(text.into_inner().into_owned())
+                        .map_or(OutgoingVerdict::Stopped, OutgoingVerdict::Edited);
                 }
                 Step::Deliver(Direction::ServerToClient, text) => self.deliver_to_client(&text),
             }
         }
-        outgoing
+        verdict
     }
 
     /// Judges the answer to request `id`, and hands the outcome to its caller.

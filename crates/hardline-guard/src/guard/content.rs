@@ -42,7 +42,7 @@ pub(super) struct Judge {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum ContentVerdict {
     /// The message passes unchanged.
-    Clean,
+    Unchanged,
     /// This text passes in its place.
     Edited(Vec<u8>),
     /// The message does not pass.
@@ -54,7 +54,7 @@ impl ContentVerdict {
     pub(super) fn action(&self, asked: Action) -> Action {
         match self {
             Self::Blocked => asked.max(Action::Block),
-            Self::Clean | Self::Edited(_) => asked,
+            Self::Unchanged | Self::Edited(_) => asked,
         }
     }
 
@@ -62,7 +62,7 @@ impl ContentVerdict {
     pub(super) fn edit(self, range: Range<usize>) -> Option<Edit> {
         match self {
             Self::Edited(replacement) => Some(Edit { range, replacement }),
-            Self::Clean | Self::Blocked => None,
+            Self::Unchanged | Self::Blocked => None,
         }
     }
 }
@@ -115,15 +115,15 @@ impl Judge {
         let verdict = match sink.action {
             Action::Allow | Action::Log if direction == Direction::ClientToServer => self
                 .put_back(subject, sink.now)
-                .map_or(ContentVerdict::Clean, ContentVerdict::Edited),
-            Action::Allow | Action::Log => ContentVerdict::Clean,
+                .map_or(ContentVerdict::Unchanged, ContentVerdict::Edited),
+            Action::Allow | Action::Log => ContentVerdict::Unchanged,
             Action::Sanitize => self.sanitize(subject, edits, direction, actions),
             Action::Block | Action::Close => ContentVerdict::Blocked,
         };
         if let (Direction::ServerToClient, Some(now)) = (direction, sink.now) {
             match &verdict {
                 ContentVerdict::Edited(edited) => self.remember(subject.value, edited, now),
-                ContentVerdict::Clean => self.remember_marks(subject, now),
+                ContentVerdict::Unchanged => self.remember_marks(subject, now),
                 ContentVerdict::Blocked => {}
             }
         }

@@ -285,7 +285,7 @@ impl Guard {
                 let tool = decision.tool(message);
                 let actions = self.policy.actions(self.server.as_deref(), tool.as_deref());
                 match self.strings.judge(subject, direction, actions, &mut work.sink) {
-                    ContentVerdict::Clean => return MessageVerdict::Unchanged,
+                    ContentVerdict::Unchanged => return MessageVerdict::Unchanged,
                     ContentVerdict::Edited(edited) => return MessageVerdict::Edited(edited),
                     ContentVerdict::Blocked => work.sink.rule.unwrap_or(Rule::ContentFrame),
                 }

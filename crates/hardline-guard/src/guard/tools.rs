@@ -230,7 +230,7 @@ impl Guard {
         }
         add_at(index, sink.found, work);
         match verdict {
-            ContentVerdict::Clean => None,
+            ContentVerdict::Unchanged => None,
             ContentVerdict::Blocked => {
                 tool.hidden = Some(sink.rule.unwrap_or(Rule::ToolPoison));
                 None
@@ -323,7 +323,7 @@ impl Guard {
         let subject = Subject { value: checked.value, text: rest, base, names: 1 };
         let actions = self.policy.actions(self.server.as_deref(), None);
         match self.strings.judge(subject, Direction::ServerToClient, actions, &mut work.sink) {
-            ContentVerdict::Clean => Ok(None),
+            ContentVerdict::Unchanged => Ok(None),
             ContentVerdict::Edited(edited) => Ok(Some(edited)),
             ContentVerdict::Blocked => Err(work.sink.rule.unwrap_or(Rule::ContentFrame)),
         }

@@ -92,7 +92,7 @@ impl Transport for Guarded {
         mut request: OutgoingRequest,
     ) -> BoxFuture<'_, Result<Answer, TransportError>> {
         Box::pin(async move {
-            let (reply, mut decided) = oneshot::channel();
+            let (waiter, mut decided) = oneshot::channel();
             let id = request.id;
             // Also covers a dropped future: the guard would otherwise wait for the answer forever.
             let _wait = Wait { id, shared: &self.shared };
@@ -102,7 +102,7 @@ impl Transport for Guarded {
                     return Err(error);
                 }
                 // Registered before the message is judged, because the guard may decide on it at once.
-                state.wait_for(id, reply);
+                state.wait_for(id, waiter);
                 state.take_outgoing(&request.text)
             };
             match verdict {

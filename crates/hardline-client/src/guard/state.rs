@@ -23,7 +23,8 @@ use super::GuardSettings;
 use super::judge::{Judge, closed_by};
 use super::shared::Shared;
 
-pub(super) type Reply = oneshot::Sender<Result<Answer, TransportError>>;
+/// Sender of the answer to the caller that waits for it.
+pub(super) type Waiter = oneshot::Sender<Result<Answer, TransportError>>;
 
 pub(super) struct State {
     judge: Judge,
@@ -41,7 +42,7 @@ pub(super) struct State {
     /// Channel to the client; `None` after the last event.
     leaving: Option<mpsc::Sender<TransportEvent>>,
     replies: mpsc::Sender<OneWayMessage>,
-    waiting: HashMap<i64, Reply>,
+    waiting: HashMap<i64, Waiter>,
     closed: Option<TransportError>,
 }
 
@@ -100,8 +101,8 @@ impl State {
         self.closed.clone()
     }
 
-    pub(super) fn wait_for(&mut self, id: i64, reply: Reply) {
-        self.waiting.insert(id, reply);
+    pub(super) fn wait_for(&mut self, id: i64, waiter: Waiter) {
+        self.waiting.insert(id, waiter);
     }
 
     /// Forgets a request whose caller no longer waits for the answer.
@@ -146,8 +147,8 @@ impl State {
             match step {
                 Step::Pass => {
                     // A duplicate answer finds no caller and is dropped.
-                    if let (Some(reply), Some(answer)) = (self.waiting.remove(&id), answer.take()) {
-                        let _ = reply.send(Ok(answer));
+                    if let (Some(waiter), Some(answer)) = (self.waiting.remove(&id), answer.take()) {
+                        let _ = waiter.send(Ok(answer));
                     }
                 }
                 Step::Deliver(direction, text) => self.deliver(direction, &text),
@@ -318,8 +319,8 @@ impl State {
             return;
         }
         let error = TransportError::Closed(closed_by(rule));
-        for (_, reply) in self.waiting.drain() {
-            let _ = reply.send(Err(error.clone()));
+        for (_, waiter) in self.waiting.drain() {
+            let _ = waiter.send(Err(error.clone()));
         }
         // Nothing that arrives later may pass, not even to be judged.
         self.arriving = None;
@@ -374,10 +375,10 @@ impl State {
                 text: whole.text().into(),
             },
             Message::Response(_) | Message::Error(_) => {
-                let reply = message.id().and_then(Id::as_i64);
-                let reply = reply.and_then(|id| self.waiting.remove(&id));
-                if let Some((reply, answer)) = reply.zip(Answer::copy(&message, whole)) {
-                    let _ = reply.send(Ok(answer));
+                let waiter = message.id().and_then(Id::as_i64);
+                let waiter = waiter.and_then(|id| self.waiting.remove(&id));
+                if let Some((waiter, answer)) = waiter.zip(Answer::copy(&message, whole)) {
+                    let _ = waiter.send(Ok(answer));
                 }
                 return;
             }

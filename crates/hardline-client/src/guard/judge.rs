@@ -43,16 +43,6 @@ impl Judge {
         inspection
     }
 
-    pub(super) fn inspect_message<'a>(
-        &mut self,
-        direction: Direction,
-        message: &'a str,
-    ) -> Inspection<'a> {
-        let inspection = self.guard.inspect_message(direction, message.as_bytes(), self.now());
-        self.report_all(&inspection);
-        inspection
-    }
-
     pub(super) fn handle_timeout(&mut self) -> Inspection<'static> {
         let inspection = self.guard.handle_timeout(self.now());
         self.report_all(&inspection);

@@ -14,6 +14,7 @@ use hardline_transport::client::{
 };
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
+use hardline_wire::line::Line;
 use hardline_wire::message::Message;
 use tokio::sync::mpsc::error::{TryRecvError, TrySendError};
 use tokio::sync::{mpsc, oneshot};
@@ -126,7 +127,7 @@ impl State {
     pub(super) fn take_outgoing(&mut self, text: &str) -> OutgoingVerdict {
         // A blocked message has no delivery towards the server, so the loop leaves this value.
         let mut verdict = OutgoingVerdict::Stopped;
-        for step in self.judge(Direction::ClientToServer, text) {
+        for step in self.inspect(Direction::ClientToServer, text) {
             match step {
                 Step::Pass => verdict = OutgoingVerdict::Unchanged,
                 Step::Deliver(Direction::ClientToServer, text) => {
@@ -141,7 +142,7 @@ impl State {
 
     /// Judges the answer to request `id`, and hands the outcome to its caller.
     pub(super) fn take_answer(&mut self, id: i64, answer: Answer) {
-        let steps = self.judge(Direction::ServerToClient, answer.text());
+        let steps = self.inspect(Direction::ServerToClient, answer.text());
         let mut answer = Some(answer);
         for step in steps {
             match step {
@@ -159,7 +160,7 @@ impl State {
     /// Judges the message in the body of an HTTP error. Returns the text that may reach the caller, if any.
     pub(super) fn take_refusal(&mut self, text: &str) -> Option<Box<str>> {
         let mut left = None;
-        for step in self.judge(Direction::ServerToClient, text) {
+        for step in self.inspect(Direction::ServerToClient, text) {
             match step {
                 Step::Pass => left = Some(text.into()),
                 Step::Deliver(Direction::ServerToClient, other)
@@ -268,7 +269,7 @@ impl State {
             // Events without a message have nothing to judge.
             _ => return self.push(event),
         };
-        let steps = self.judge(Direction::ServerToClient, text);
+        let steps = self.inspect(Direction::ServerToClient, text);
         let mut event = Some(event);
         for step in steps {
             match step {
@@ -286,8 +287,8 @@ impl State {
         self.deliver_all(steps);
     }
 
-    fn judge(&mut self, direction: Direction, text: &str) -> Vec<Step> {
-        let inspection = self.judge.inspect_message(direction, text);
+    fn inspect(&mut self, direction: Direction, text: &str) -> Vec<Step> {
+        let inspection = self.judge.inspect(direction, &Line::of_text(text.as_bytes()));
         // The watch task may be asleep until a later deadline than the one this message has set.
         if self.judge.guard.poll_timeout().is_some()
             && let Some(shared) = self.shared.upgrade()

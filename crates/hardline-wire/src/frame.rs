@@ -34,27 +34,27 @@ impl Decoder {
         Self { checker: Checker::new(limits), limits: limits.clone() }
     }
 
-    /// Decodes `frame`, the content of one line.
+    /// Decodes `text`, the content of one line.
     ///
     /// # Errors
     ///
     /// [`Refusal`], if it is neither a message nor a batch of acceptable size.
-    pub fn decode<'a>(&mut self, frame: &'a [u8]) -> Result<Frame<'a>, Refusal> {
-        let start = skip_whitespace(frame, 0);
+    pub fn decode<'a>(&mut self, text: &'a [u8]) -> Result<Frame<'a>, Refusal> {
+        let start = skip_whitespace(text, 0);
         // An overlong frame takes this path too, because the check refuses it by its length.
-        if frame.get(start) != Some(&b'[') || self.limits.max_frame_bytes() < frame.len() {
-            let (message, value) = self.decode_message(frame, 0)?;
+        if text.get(start) != Some(&b'[') || self.limits.max_frame_bytes() < text.len() {
+            let (message, value) = self.decode_message(text, 0)?;
             return Ok(Frame::Message(message, value));
         }
         let limit = self.limits.max_batch_elements();
-        match Batch::cut(frame) {
+        match Batch::cut(text) {
             Some(batch) if batch.is_empty() => Err(Refusal::new(RefusalReason::EmptyBatch, start)),
             Some(batch) if batch.len() > limit => {
                 Err(Refusal::new(RefusalReason::BatchTooLarge { limit }, start))
             }
             Some(batch) => Ok(Frame::Batch(batch)),
             // The split failed, so the text is not JSON. The check finds the position of the fault.
-            None => Err(match self.checker.check(frame) {
+            None => Err(match self.checker.check(text) {
                 Err(error) => error.into(),
                 Ok(_) => Refusal::new(MessageReason::NotAnObject.into(), start),
             }),

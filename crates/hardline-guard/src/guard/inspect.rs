@@ -82,14 +82,14 @@ impl Guard {
             FrameVerdict::Refused(refused) => {
                 self.take_refused(direction, line, judged.findings, refused, &mut work);
             }
-            FrameVerdict::Frame(frame) => {
+            FrameVerdict::Frame(decoded) => {
                 if is_from_server {
                     self.joiner.handle_message();
                     self.take_joined(&mut work);
                 }
                 let action = self.note(direction, judged.findings, &mut work);
                 let text = line.whole().unwrap_or_default();
-                match frame {
+                match decoded {
                     // A byte order mark, where the policy goes that far.
                     _ if action >= Action::Block => {
                         let frames = self.frames.of(direction);
@@ -100,7 +100,7 @@ impl Guard {
                     }
                     // An answer as well: its line began right behind the head of a torn message.
                     _ if is_torn => self.drop_held(text, &mut work),
-                    _ if is_from_server && self.holds_back(&frame, text, &mut work) => {}
+                    _ if is_from_server && self.holds_back(&decoded, text, &mut work) => {}
                     Frame::Message(message, value) => {
                         let subject = Subject { value, text, base: 0, names: 1 };
                         let frame = match self.pass(direction, &message, subject, &mut work) {

@@ -52,11 +52,11 @@ impl Guard {
     /// Holds a frame of the server back if it has to wait. Returns true if it does.
     pub(super) fn holds_back(
         &mut self,
-        frame: &Frame<'_>,
+        decoded: &Frame<'_>,
         text: &[u8],
         work: &mut Work<'_>,
     ) -> bool {
-        let (is_answer, is_awaited) = match frame {
+        let (is_answer, is_awaited) = match decoded {
             Frame::Message(message, _) => (is_answer(message), self.is_awaited(message)),
             // An answer in a batch vouches for the rest of the batch.
             Frame::Batch(batch) => {
@@ -68,7 +68,7 @@ impl Guard {
                 (!ids.is_empty(), is_awaited)
             }
         };
-        let has_request = self.find_request(frame);
+        let has_request = self.find_request(decoded);
         let is_due = match (is_awaited, is_answer) {
             (true, _) => {
                 let is_suspect = self.joiner.is_suspicious();
@@ -83,7 +83,7 @@ impl Guard {
             }
             // The suspicion check drops it, so it need not wait.
             (false, false) if self.joiner.is_suspicious() => false,
-            (false, false) if self.is_decoy(frame, text, work.now) => {
+            (false, false) if self.is_decoy(decoded, text, work.now) => {
                 self.end_message(text, work);
                 return false;
             }
@@ -116,8 +116,8 @@ impl Guard {
     /// written the start of a request, or of a line that no client takes, for the rest to end.
     ///
     /// Notifications are not judged like this, because honest ones often end in the same way.
-    fn is_decoy(&self, frame: &Frame<'_>, text: &[u8], now: Duration) -> bool {
-        let is_notification = match frame {
+    fn is_decoy(&self, decoded: &Frame<'_>, text: &[u8], now: Duration) -> bool {
+        let is_notification = match decoded {
             Frame::Message(Message::Notification(call), _) => {
                 call.method.starts_with("notifications/")
             }
@@ -157,8 +157,8 @@ impl Guard {
     }
 
     /// Returns true if a frame of the server is a request, or a batch with one.
-    fn find_request(&mut self, frame: &Frame<'_>) -> bool {
-        match frame {
+    fn find_request(&mut self, decoded: &Frame<'_>) -> bool {
+        match decoded {
             Frame::Message(message, _) => matches!(message, Message::Request(_)),
             Frame::Batch(batch) => {
                 let judge = &mut self.frames.from_server;

@@ -29,13 +29,13 @@ const WINDOW: usize = BLOCK + 16;
 /// is read like any other that may hide something.
 const MAX_WRAPPED: usize = 1 << 20;
 
-/// Returns true if no string of a value can contain a finding. `frame` is the text of the value,
+/// Returns true if no string of a value can contain a finding. `text` is the text of the value,
 /// and has passed the strict check. `names` is the number of times that `jsonrpc` may occur: once
 /// in a message.
 #[inline]
-pub(crate) fn is_plain(frame: &[u8], names: u32) -> bool {
+pub(crate) fn is_plain(text: &[u8], names: u32) -> bool {
     let mut look = Look {
-        frame,
+        text,
         base: 0,
         is_escaped: false,
         after_backslash: 0,
@@ -44,13 +44,13 @@ pub(crate) fn is_plain(frame: &[u8], names: u32) -> bool {
         runs_done: 0,
         letters_done: 0,
     };
-    while let Some(block) = frame.get(look.base..).and_then(|rest| rest.first_chunk::<WINDOW>()) {
+    while let Some(block) = text.get(look.base..).and_then(|rest| rest.first_chunk::<WINDOW>()) {
         if !look.at(block) {
             return false;
         }
     }
     // Blanks match nothing, so they pad the last blocks.
-    let tail = frame.get(look.base..).unwrap_or_default();
+    let tail = text.get(look.base..).unwrap_or_default();
     let mut last = [b' '; WINDOW + BLOCK];
     last.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
     let (first, second) = (last.first_chunk(), last.last_chunk());
@@ -59,7 +59,7 @@ pub(crate) fn is_plain(frame: &[u8], names: u32) -> bool {
 }
 
 struct Look<'a> {
-    frame: &'a [u8],
+    text: &'a [u8],
     /// Start of the current block.
     base: usize,
     /// True if the last byte of the block before escapes the first one of the current block.
@@ -98,7 +98,7 @@ impl<'a> Look<'a> {
     }
 
     fn rest(&self, at: usize) -> &'a [u8] {
-        self.frame.get(at..).unwrap_or_default()
+        self.text.get(at..).unwrap_or_default()
     }
 
     #[inline(never)]
@@ -109,12 +109,12 @@ impl<'a> Look<'a> {
 
     /// Returns true if nothing relevant begins with the byte at this position.
     fn check_start(&mut self, at: usize) -> bool {
-        match self.frame.get(at) {
+        match self.text.get(at) {
             Some(b'&') => harmless::is_reference(self.rest(at + 1)),
-            Some(b'%') => harmless::is_percent(self.frame, at),
+            Some(b'%') => harmless::is_percent(self.text, at),
             Some(b'j' | b'J') => self.take_name(at),
             // The last letter of the word of a pattern.
-            _ => !is_trigger(self.frame, at + 1),
+            _ => !is_trigger(self.text, at + 1),
         }
     }
 
@@ -170,7 +170,7 @@ impl<'a> Look<'a> {
         let mut starts = runs & !(runs << 1);
         if letters & 1 != 0 {
             // The run may have started in an earlier block; its start is in the bytes before.
-            let before = self.frame.get(..self.base).unwrap_or_default();
+            let before = self.text.get(..self.base).unwrap_or_default();
             let lead = before.iter().rev().take(MIN_LETTERS).take_while(|it| is_letter(**it));
             let lead = lead.count();
             if lead > 0 {

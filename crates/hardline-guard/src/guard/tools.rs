@@ -290,23 +290,23 @@ impl Guard {
             let tool = Some(tool).filter(|tool| *tool != INSTRUCTIONS);
             policy.actions(server, tool).action(rule, direction)
         };
-        let notices = roster.review(server.unwrap_or_default(), tools, page, decide);
+        let hits = roster.review(server.unwrap_or_default(), tools, page, decide);
         work.trouble = roster.take_trouble();
-        for notice in notices.map_err(|_| Rule::ToolNew)? {
-            if notice.action == Action::Close {
-                work.close(notice.rule);
+        for hit in hits.map_err(|_| Rule::ToolNew)? {
+            if hit.action == Action::Close {
+                work.close(hit.rule);
             }
-            let Some(element) = elements.get(notice.index) else { continue };
-            let name = tools.get(notice.index).map_or("", |tool| &tool.name);
-            work.sink.add(notice.rule, notice.action, || Finding {
-                rule: notice.rule,
-                severity: notice.rule.severity(),
+            let Some(element) = elements.get(hit.index) else { continue };
+            let name = tools.get(hit.index).map_or("", |tool| &tool.name);
+            work.sink.add(hit.rule, hit.action, || Finding {
+                rule: hit.rule,
+                severity: hit.rule.severity(),
                 direction,
-                path: Some(format!("$.result.tools[{}]", notice.index)),
+                path: Some(format!("$.result.tools[{}]", hit.index)),
                 offset: base + element.offset(),
                 length: element.text().len(),
                 excerpt: Excerpt::new(name.as_bytes(), EXCERPT_BYTES).to_string(),
-                detail: notice.detail,
+                detail: hit.detail,
             });
         }
         Ok(())

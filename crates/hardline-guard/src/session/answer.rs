@@ -17,7 +17,7 @@ use crate::rule::{Action, Rule};
 
 /// The outcome that an answer carries.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Answer<'a, 'b> {
+pub(super) enum AnswerOutcome<'a, 'b> {
     Result(Value<'a>),
     Error(&'b ErrorResponse<'a>),
 }
@@ -26,7 +26,7 @@ impl Session {
     pub(super) fn handle_answer(
         &mut self,
         id: Id<'static>,
-        answer: Answer<'_, '_>,
+        answer: AnswerOutcome<'_, '_>,
         now: Duration,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
     ) -> SessionDecision {
@@ -74,7 +74,7 @@ impl Session {
         &mut self,
         id: Id<'static>,
         ended: InFlight,
-        answer: Answer<'_, '_>,
+        answer: AnswerOutcome<'_, '_>,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
     ) -> SessionDecision {
         let mut findings = Vec::new();
@@ -89,14 +89,16 @@ impl Session {
                     }
                     let before = self.flood.take_progress(ended.progress_token);
                     let verdict = SessionVerdict::Fail(Reply::new(id, rule, reason));
-                    let outcome = SessionDecision::new(findings, verdict);
-                    return SessionDecision { asked: Some(ended.asked), before, ..outcome };
+                    let decision = SessionDecision::new(findings, verdict);
+                    return SessionDecision { asked: Some(ended.asked), before, ..decision };
                 }
             }
             match (ended.kind, answer) {
-                (RequestKind::Initialize, Answer::Result(result)) => self.era.agree(result),
-                (RequestKind::Initialize, Answer::Error(_)) => self.era.disagree(),
-                (RequestKind::Discover, Answer::Result(result)) => self.era.learn_server(result),
+                (RequestKind::Initialize, AnswerOutcome::Result(result)) => self.era.agree(result),
+                (RequestKind::Initialize, AnswerOutcome::Error(_)) => self.era.disagree(),
+                (RequestKind::Discover, AnswerOutcome::Result(result)) => {
+                    self.era.learn_server(result)
+                }
                 _ => {}
             }
             if let Some(reply) = self.object_to_content(id, &ended, answer, judge, &mut findings) {
@@ -117,19 +119,19 @@ impl Session {
         &self,
         id: Id<'static>,
         ended: &InFlight,
-        answer: Answer<'_, '_>,
+        answer: AnswerOutcome<'_, '_>,
         judge: &Judge<'_, impl Fn(Rule) -> Action>,
         findings: &mut Vec<Finding>,
     ) -> Option<Reply> {
         match answer {
-            Answer::Error(error) => {
+            AnswerOutcome::Error(error) => {
                 let client = ended.stateless.or(self.era.client())?;
                 let reason = objection_to_error(error, client)?;
                 let rule = Rule::SessionCapability;
                 judge.find(findings, rule, rule.severity(), About::Id(&id), reason);
                 judge.blocks(rule).then(|| Reply::new(id, rule, reason))
             }
-            Answer::Result(result) => {
+            AnswerOutcome::Result(result) => {
                 let stateless = ended.stateless.or(self.era.stateless_client());
                 // Clients of several versions may look for requests in any session.
                 let client = stateless.or(self.era.client().filter(|_| asks_for_input(result)))?;
@@ -147,8 +149,8 @@ const OF_OPENING: [&str; 3] = ["protocolVersion", "supportedVersions", "capabili
 
 /// Returns the objection to an answer that opens a session with another version, or with other
 /// capabilities, for some readers.
-fn objection_to_opening(kind: RequestKind, answer: Answer<'_, '_>) -> Option<&'static str> {
-    let Answer::Result(result) = answer else { return None };
+fn objection_to_opening(kind: RequestKind, answer: AnswerOutcome<'_, '_>) -> Option<&'static str> {
+    let AnswerOutcome::Result(result) = answer else { return None };
     if !matches!(kind, RequestKind::Initialize | RequestKind::Discover) {
         return None;
     }

@@ -29,9 +29,9 @@
 //! let Ok(Frame::Message(message, _)) = decoder.decode(line) else { panic!() };
 //! // A server that calls a tool of its client.
 //! let direction = Direction::ServerToClient;
-//! let outcome = session.handle(direction, &message, Duration::ZERO, &Rule::balanced);
-//! assert_eq!(outcome.findings[0].rule, Rule::SessionWrongDirection);
-//! assert!(matches!(outcome.verdict, SessionVerdict::Answer(_)));
+//! let decision = session.handle(direction, &message, Duration::ZERO, &Rule::balanced);
+//! assert_eq!(decision.findings[0].rule, Rule::SessionWrongDirection);
+//! assert!(matches!(decision.verdict, SessionVerdict::Answer(_)));
 //! ```
 //!
 //! Invariants:
@@ -66,7 +66,7 @@ use hardline_wire::version::Version;
 use crate::finding::Direction;
 use crate::join::Pending;
 use crate::rule::{Action, Rule};
-use answer::Answer;
+use answer::AnswerOutcome;
 use era::Era;
 use flood::Flood;
 use judge::Judge;
@@ -140,12 +140,12 @@ impl Session {
             Message::Notification(call) => self.handle_notification(call, now, &judge),
             Message::Response(response) => {
                 let id = response.id.clone().into_owned();
-                self.handle_answer(id, Answer::Result(response.result), now, &judge)
+                self.handle_answer(id, AnswerOutcome::Result(response.result), now, &judge)
             }
             Message::Error(error) => match &error.id {
                 Some(id) => {
                     let id = id.clone().into_owned();
-                    self.handle_answer(id, Answer::Error(error), now, &judge)
+                    self.handle_answer(id, AnswerOutcome::Error(error), now, &judge)
                 }
                 None => {
                     // The server could not read one of the requests, and does not say which.

@@ -53,7 +53,7 @@ impl Listed {
 
 /// A match of a rule in a tool of a list.
 #[derive(Debug)]
-pub(crate) struct Notice {
+pub(crate) struct ToolHit {
     /// Index of the tool on the page.
     pub(crate) index: usize,
     pub(crate) rule: Rule,

@@ -8,7 +8,7 @@ use super::TOOL_DENIED;
 use super::filter::{Denial, ToolFilter};
 use super::keeper::{Page, PinKeeper};
 use super::opening::remedy;
-use super::review::{Listed, Notice};
+use super::review::{Listed, ToolHit};
 use super::shadow;
 use crate::pin::{Definition, Fingerprint, Lock};
 use crate::rule::{Action, Rule};
@@ -55,7 +55,7 @@ struct Review<'a, F> {
     server: &'a str,
     keeper: &'a mut dyn PinKeeper,
     decide: &'a F,
-    notices: &'a mut Vec<Notice>,
+    hits: &'a mut Vec<ToolHit>,
 }
 
 /// A tool that may not be called.
@@ -217,11 +217,11 @@ impl Roster {
         tools: &mut [Listed],
         page: Page,
         decide: impl Fn(Rule, &str) -> Action,
-    ) -> Result<Vec<Notice>, TooMany> {
-        let mut notices = Vec::new();
+    ) -> Result<Vec<ToolHit>, TooMany> {
+        let mut hits = Vec::new();
         // Taken out, because `compare` needs the keeper and `self` at once.
         if let Some(mut keeper) = self.keeper.take() {
-            self.compare(server, tools, page, &decide, &mut *keeper, &mut notices);
+            self.compare(server, tools, page, &decide, &mut *keeper, &mut hits);
             self.keeper = Some(keeper);
         }
         if page.is_first {
@@ -231,7 +231,7 @@ impl Roster {
         for tool in tools.iter().filter(|tool| !tool.is_copy) {
             self.remember(tool)?;
         }
-        Ok(notices)
+        Ok(hits)
     }
 
     fn compare(
@@ -241,7 +241,7 @@ impl Roster {
         page: Page,
         decide: &impl Fn(Rule, &str) -> Action,
         keeper: &mut dyn PinKeeper,
-        notices: &mut Vec<Notice>,
+        hits: &mut Vec<ToolHit>,
     ) {
         let mut lock = keeper.lock();
         // A list without an end must not pin forever, so a second first page ends the pinning. A
@@ -249,19 +249,19 @@ impl Roster {
         self.is_pinning &= if page.is_first { !self.has_begun } else { page.is_next };
         self.is_pinning |= !lock.has_list(server);
         self.has_begun |= self.is_pinning;
-        let mut review = Review { server, keeper, decide, notices };
+        let mut review = Review { server, keeper, decide, hits };
         let shadows = shadow::find(&lock, &mut *review.keeper, server, tools);
         let shadowing: HashSet<usize> = shadows.iter().map(|(index, _)| *index).collect();
         for (index, detail) in shadows {
             let Some(tool) = tools.get_mut(index) else { continue };
-            self.notice(tool, index, Rule::ToolShadow, detail, &mut review);
+            self.add_hit(tool, index, Rule::ToolShadow, detail, &mut review);
         }
         for index in shadow::copies(tools) {
             let Some(tool) = tools.get_mut(index) else { continue };
             tool.is_copy = true;
             let name = Excerpt::new(tool.name.as_bytes(), NAME_BYTES);
             let detail = format!("tool `{name}` is listed twice");
-            self.notice(tool, index, Rule::ToolShadow, detail, &mut review);
+            self.add_hit(tool, index, Rule::ToolShadow, detail, &mut review);
         }
         let own = tools.iter().filter_map(|tool| tool.definition.as_ref().ok());
         let all: Vec<Definition> = own.cloned().collect();
@@ -284,12 +284,12 @@ impl Roster {
             let found = difference(&lock, &*review.keeper, server, tool);
             let Some((rule, detail)) = found else { continue };
             if rule == Rule::ToolChanged || !is_told {
-                self.notice(tool, index, rule, detail, &mut review);
+                self.add_hit(tool, index, rule, detail, &mut review);
             }
         }
     }
 
-    fn notice(
+    fn add_hit(
         &mut self,
         tool: &mut Listed,
         index: usize,
@@ -311,7 +311,7 @@ impl Roster {
         }
         let fingerprint = tool.definition.as_ref().ok().map(Definition::fingerprint);
         if self.take_news(rule, &tool.name, fingerprint) && action != Action::Allow {
-            review.notices.push(Notice { index, rule, action, detail });
+            review.hits.push(ToolHit { index, rule, action, detail });
         }
     }
 

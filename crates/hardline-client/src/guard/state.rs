@@ -148,7 +148,8 @@ impl State {
             match step {
                 Step::Pass => {
                     // A duplicate answer finds no caller and is dropped.
-                    if let (Some(waiter), Some(answer)) = (self.waiting.remove(&id), answer.take()) {
+                    if let (Some(waiter), Some(answer)) = (self.waiting.remove(&id), answer.take())
+                    {
                         let _ = waiter.send(Ok(answer));
                     }
                 }

@@ -11,7 +11,7 @@ use hardline_wire::single_line::single_line;
 
 use super::Guard;
 use super::content::{self, Subject};
-use super::sink::Sink;
+use super::findings::Findings;
 use crate::content::{Reader, for_each_string};
 use crate::finding::{Direction, Finding};
 use crate::frame::{FrameVerdict, Refused};
@@ -94,18 +94,18 @@ impl Guard {
     /// pending requests do not count.
     pub fn check_frame<'a>(&mut self, direction: Direction, line: &'a [u8]) -> FrameReport<'a> {
         let judged = self.frames.of(direction).judge_text(line, Ending::Whole);
-        let mut sink = Sink::of_all();
-        let mut action = self.add_findings(direction, judged.findings, &mut sink, true);
+        let mut findings = Findings::of_all();
+        let mut action = self.add_findings(direction, judged.findings, &mut findings, true);
         let mut edits = Vec::new();
         let is_json = matches!(judged.verdict, FrameVerdict::Frame(_));
         match judged.verdict {
             FrameVerdict::Refused(refused) if action == Action::Sanitize => {
-                return self.check_mended(direction, line, refused, sink);
+                return self.check_mended(direction, line, refused, findings);
             }
             FrameVerdict::Blank | FrameVerdict::Refused(_) => {}
             FrameVerdict::Frame(Frame::Message(_, value)) => {
                 let subject = Subject { value, text: line, base: 0, names: 1 };
-                let (found, edit) = self.check_message(direction, subject, &mut sink);
+                let (found, edit) = self.check_message(direction, subject, &mut findings);
                 action = action.max(found);
                 edits.extend(edit);
             }
@@ -113,14 +113,14 @@ impl Guard {
                 for element in batch.elements() {
                     let judged = self.frames.of(direction).judge_element(element);
                     // Mending needs the whole line, so an element is blocked instead.
-                    let found = self.add_findings(direction, judged.findings, &mut sink, false);
+                    let found = self.add_findings(direction, judged.findings, &mut findings, false);
                     action = action.max(found);
                     let FrameVerdict::Frame(Frame::Message(_, value)) = judged.verdict else {
                         continue;
                     };
                     let (text, base) = (element.text, element.offset);
                     let subject = Subject { value, text, base, names: 1 };
-                    let (found, edit) = self.check_message(direction, subject, &mut sink);
+                    let (found, edit) = self.check_message(direction, subject, &mut findings);
                     action = action.max(found);
                     edits.extend(edit);
                 }
@@ -139,7 +139,7 @@ impl Guard {
         // Edits make a frame longer.
         let frame = frame.filter(|it| it.len() <= self.limits.max_frame_bytes());
         let action = if frame.is_none() { action.max(Action::Block) } else { action };
-        FrameReport { findings: sink.into_findings(), action, frame: frame.map(Inspected::new) }
+        FrameReport { findings: findings.into_list(), action, frame: frame.map(Inspected::new) }
     }
 
     /// Adds findings. Returns the most severe action on one of them. If the frame cannot be mended,
@@ -147,18 +147,18 @@ impl Guard {
     fn add_findings(
         &self,
         direction: Direction,
-        findings: Vec<Finding>,
-        sink: &mut Sink,
+        added: Vec<Finding>,
+        findings: &mut Findings,
         can_mend: bool,
     ) -> Action {
         let actions = self.policy.actions(self.server.as_deref(), None);
         let mut worst = Action::Allow;
-        for finding in findings {
+        for finding in added {
             let action = actions.action_at(finding.rule, finding.severity, direction);
             let cannot = action == Action::Sanitize && !can_mend;
             let action = if cannot { Action::Block } else { action };
             worst = worst.max(action);
-            sink.add(finding.rule, action, || finding);
+            findings.add(finding.rule, action, || finding);
         }
         worst
     }
@@ -168,12 +168,12 @@ impl Guard {
         &mut self,
         direction: Direction,
         subject: Subject<'_>,
-        sink: &mut Sink,
+        findings: &mut Findings,
     ) -> (Action, Option<content::Edit>) {
         let actions = self.policy.actions(self.server.as_deref(), None);
-        let verdict = self.strings.judge(subject, direction, actions, sink);
+        let verdict = self.strings.judge(subject, direction, actions, findings);
         let range = subject.base..subject.base + subject.text.len();
-        (verdict.action(sink.action), verdict.edit(range))
+        (verdict.action(findings.action), verdict.edit(range))
     }
 
     /// Judges a frame that passes only if it is mended.
@@ -182,9 +182,9 @@ impl Guard {
         direction: Direction,
         line: &[u8],
         refused: Refused,
-        sink: Sink,
+        findings: Findings,
     ) -> FrameReport<'static> {
-        let mut findings = sink.into_findings();
+        let mut findings = findings.into_list();
         let mended = refused.mended.filter(|it| is_fit(it, line, &self.limits));
         // A frame that cannot be sanitized is blocked.
         let Some(mended) = mended else {

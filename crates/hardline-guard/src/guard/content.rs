@@ -8,7 +8,7 @@ use hardline_wire::excerpt::Excerpt;
 use hardline_wire::json::{Checker, Value};
 use hardline_wire::splice::splice;
 
-use super::sink::Sink;
+use super::findings::Findings;
 use crate::content::{JsonPath, Reader, Unescaped, for_each_string};
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::finding_at;
@@ -108,19 +108,19 @@ impl Judge {
         subject: Subject<'_>,
         direction: Direction,
         actions: &Actions,
-        sink: &mut Sink,
+        findings: &mut Findings,
     ) -> ContentVerdict {
-        sink.reset_action();
-        let edits = self.find_edits(subject, direction, actions, sink);
-        let verdict = match sink.action {
+        findings.reset_action();
+        let edits = self.find_edits(subject, direction, actions, findings);
+        let verdict = match findings.action {
             Action::Allow | Action::Log if direction == Direction::ClientToServer => self
-                .put_back(subject, sink.now)
+                .put_back(subject, findings.now)
                 .map_or(ContentVerdict::Unchanged, ContentVerdict::Edited),
             Action::Allow | Action::Log => ContentVerdict::Unchanged,
             Action::Sanitize => self.sanitize(subject, edits, direction, actions),
             Action::Block | Action::Close => ContentVerdict::Blocked,
         };
-        if let (Direction::ServerToClient, Some(now)) = (direction, sink.now) {
+        if let (Direction::ServerToClient, Some(now)) = (direction, findings.now) {
             match &verdict {
                 ContentVerdict::Edited(edited) => self.remember(subject.value, edited, now),
                 ContentVerdict::Unchanged => self.remember_marks(subject, now),
@@ -150,9 +150,9 @@ impl Judge {
             let Ok(checked) = self.checker.check(&edited) else { return ContentVerdict::Blocked };
             // Judging again shows whether an edit has made something else of the text.
             let subject = Subject { value: checked.value, text: &edited, base: 0, names };
-            let mut sink = Sink::of_worst(0);
-            edits = self.find_edits(subject, direction, actions, &mut sink);
-            match sink.action {
+            let mut findings = Findings::of_worst(0);
+            edits = self.find_edits(subject, direction, actions, &mut findings);
+            match findings.action {
                 Action::Allow | Action::Log => return ContentVerdict::Edited(edited),
                 Action::Sanitize => {}
                 Action::Block | Action::Close => return ContentVerdict::Blocked,
@@ -228,7 +228,7 @@ impl Judge {
         subject: Subject<'_>,
         direction: Direction,
         actions: &Actions,
-        sink: &mut Sink,
+        findings: &mut Findings,
     ) -> Vec<Edit> {
         let (Self { scanner, buffer, max_bytes, .. }, base) = (self, subject.base);
         let mut edits = Vec::new();
@@ -237,23 +237,24 @@ impl Judge {
             return edits;
         }
         for_each_string(subject.value, |string, place, is_key| {
-            if sink.looked > *max_bytes {
+            if findings.looked > *max_bytes {
                 return;
             }
-            sink.looked += string.text().len();
-            if sink.looked > *max_bytes {
+            findings.looked += string.text().len();
+            if findings.looked > *max_bytes {
                 let action = actions.action(Rule::FrameTooLarge, direction);
-                sink.add(Rule::FrameTooLarge, action, || too_much(string, base, direction, place));
+                findings
+                    .add(Rule::FrameTooLarge, action, || too_much(string, base, direction, place));
                 return;
             }
             // One odd string must not make all others expensive.
             let reader = place.reader(is_key);
             if is_plain(string.text().as_bytes(), 0) {
-                note_plain(string, is_key, reader, sink);
+                note_plain(string, is_key, reader, findings);
                 return;
             }
             let Some(text) = Unescaped::read(string, buffer) else { return };
-            let hits = scan(scanner, text.content(), reader, sink);
+            let hits = scan(scanner, text.content(), reader, findings);
             if hits.is_empty() {
                 return;
             }
@@ -270,9 +271,9 @@ impl Judge {
                 let finding = || finding(&hit, direction, range.clone(), content, Some(place));
                 if is_poison(&hit) && place.is_inside(&["result", "tools"]) {
                     let action = actions.action(Rule::ToolPoison, direction);
-                    sink.add(Rule::ToolPoison, action, || poison(finding()));
+                    findings.add(Rule::ToolPoison, action, || poison(finding()));
                 }
-                sink.add(hit.rule, action, finding);
+                findings.add(hit.rule, action, finding);
                 if action == Action::Sanitize {
                     wanted.push(hit);
                 }
@@ -287,9 +288,9 @@ impl Judge {
 }
 
 /// Records a string without a stray character: beside texts with one, it says something too.
-fn note_plain(string: Value<'_>, is_key: bool, reader: Reader, sink: &mut Sink) {
+fn note_plain(string: Value<'_>, is_key: bool, reader: Reader, findings: &mut Findings) {
     if !is_key && reader == Reader::Person {
-        sink.hidden.add(Residue::default(), string.text().len());
+        findings.hidden.add(Residue::default(), string.text().len());
     }
 }
 
@@ -308,9 +309,9 @@ fn for_each_argument(request: Value<'_>, buffer: &mut String, mut take: impl FnM
 
 /// Scans a string. In names, and in strings that hide a message together, every hidden character
 /// counts.
-fn scan(scanner: &mut Scanner, text: &str, reader: Reader, sink: &mut Sink) -> Vec<Hit> {
+fn scan(scanner: &mut Scanner, text: &str, reader: Reader, findings: &mut Findings) -> Vec<Hit> {
     let scan = scanner.scan(text);
-    let is_part = sink.hidden.add(scan.residue, text.len());
+    let is_part = findings.hidden.add(scan.residue, text.len());
     let is_name = reader == Reader::Name && is_identifier(text);
     // A second scan counts what the first one excused as ordinary writing.
     if (is_part || is_name) && scan.residue.level > 0 {

@@ -50,7 +50,7 @@ impl Guard {
         } else {
             "an answer after other text on its line: not delivered, a document may have written it"
         };
-        work.sink.add(Rule::FrameNoise, noise, || {
+        work.findings.add(Rule::FrameNoise, noise, || {
             finding_at(Rule::FrameNoise, direction, text, 0, length, detail)
         });
         self.note_answer(cut.message, work);

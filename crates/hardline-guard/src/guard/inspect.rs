@@ -11,8 +11,8 @@ use hardline_wire::message::{Message, cancelled_id};
 use super::Guard;
 use super::content::{ContentVerdict, Subject};
 use super::ending::ends_closed;
+use super::findings::locate;
 use super::inspection::{Carries, Inspection};
-use super::sink::locate;
 use super::tools::List;
 use super::work::Work;
 use crate::finding::{Direction, Finding};
@@ -161,7 +161,7 @@ impl Guard {
                 work.close(finding.rule);
             }
             most = most.max(action);
-            work.sink.add(finding.rule, action, || finding);
+            work.findings.add(finding.rule, action, || finding);
         }
         most
     }
@@ -284,10 +284,10 @@ impl Guard {
             _ => {
                 let tool = decision.tool(message);
                 let actions = self.policy.actions(self.server.as_deref(), tool.as_deref());
-                match self.strings.judge(subject, direction, actions, &mut work.sink) {
+                match self.strings.judge(subject, direction, actions, &mut work.findings) {
                     ContentVerdict::Unchanged => return MessageVerdict::Unchanged,
                     ContentVerdict::Edited(edited) => return MessageVerdict::Edited(edited),
-                    ContentVerdict::Blocked => work.sink.rule.unwrap_or(Rule::ContentFrame),
+                    ContentVerdict::Blocked => work.findings.rule.unwrap_or(Rule::ContentFrame),
                 }
             }
         };
@@ -304,7 +304,7 @@ impl Guard {
         rule: Rule,
         work: &mut Work<'_>,
     ) {
-        if work.sink.action == Action::Close {
+        if work.findings.action == Action::Close {
             work.close(rule);
         }
         let reply = |id: &Id<'_>, what: &str| {
@@ -353,7 +353,7 @@ impl Guard {
             if action >= Action::Block && rule != Rule::SessionBurst {
                 blocked.get_or_insert(rule);
             }
-            work.sink.add(rule, action, || finding);
+            work.findings.add(rule, action, || finding);
         }
         if let Some(rule) = blocked.filter(|_| direction == Direction::ServerToClient) {
             self.blocked = self.blocked.saturating_add(1);

@@ -165,7 +165,7 @@ impl Guard {
                     if action == Action::Close {
                         work.close(finding.rule);
                     }
-                    work.sink.add(finding.rule, action, || finding);
+                    work.findings.add(finding.rule, action, || finding);
                 }
                 JoinEvent::Joined(joined) => {
                     has_joined = true;

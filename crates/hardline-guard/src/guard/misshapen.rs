@@ -61,7 +61,7 @@ impl Guard {
         if action == Action::Close {
             work.close(rule);
         }
-        work.sink.add(rule, action, || finding);
+        work.findings.add(rule, action, || finding);
         if action < Action::Sanitize {
             return false;
         }
@@ -103,7 +103,7 @@ impl Guard {
             ..finding_at(rule, direction, subject.text, 0, subject.text.len(), detail)
         };
         let action = self.policy.decide(&finding, self.server.as_deref(), None);
-        work.sink.add(rule, action, || finding);
+        work.findings.add(rule, action, || finding);
         (action >= Action::Sanitize).then(|| trim(subject.value))
     }
 }

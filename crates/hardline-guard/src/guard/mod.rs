@@ -16,6 +16,7 @@ mod content;
 mod copy;
 mod doubt;
 mod ending;
+mod findings;
 mod holdback;
 mod inspect;
 mod inspection;
@@ -24,11 +25,9 @@ mod misshapen;
 mod opening;
 mod refuse;
 mod release;
-mod sink;
 mod tools;
 mod unasked;
 mod unusable;
-
 mod work;
 
 use std::collections::HashMap;
@@ -53,8 +52,8 @@ use holdback::Holdback;
 use work::Work;
 
 pub use check::{FrameReport, TextReport};
+pub use findings::Found;
 pub use inspection::{Carries, Delivery, Inspection, MAX_FOUND};
-pub use sink::Found;
 
 /// Judges frames and texts by a policy.
 ///

@@ -9,9 +9,9 @@ use hardline_wire::message::{Message, Request};
 
 use super::Guard;
 use super::content::Subject;
+use super::findings::Findings;
 use super::inspect::MessageVerdict;
 use super::inspection::MAX_FOUND;
-use super::sink::Sink;
 use super::tools::EXCERPT_BYTES;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
@@ -127,7 +127,7 @@ impl Guard {
     ) {
         let text = place.as_str();
         let excerpt = text.as_deref().unwrap_or_else(|| place.text());
-        work.sink.add(rule, action, || Finding {
+        work.findings.add(rule, action, || Finding {
             rule,
             severity: rule.severity(),
             direction: Direction::ServerToClient,
@@ -150,9 +150,10 @@ impl Guard {
         let Ok(checked) = Checker::new(&self.limits).check(&alone) else { return true };
         let subject = Subject { value: checked.value, text: &alone, base: 0, names: 0 };
         let actions = self.policy.actions(self.server.as_deref(), None);
-        let mut sink = Sink::of_worst(MAX_FOUND);
-        self.strings.judge(subject, Direction::ServerToClient, actions, &mut sink);
-        sink.unlisted > 0 || sink.found.iter().any(|it| it.finding.severity >= Severity::Medium)
+        let mut findings = Findings::of_worst(MAX_FOUND);
+        self.strings.judge(subject, Direction::ServerToClient, actions, &mut findings);
+        findings.unlisted > 0
+            || findings.found.iter().any(|it| it.finding.severity >= Severity::Medium)
     }
 }
 

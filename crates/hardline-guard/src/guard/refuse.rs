@@ -32,11 +32,11 @@ impl Guard {
         }
         // A flood of such lines must not become a flood of findings.
         let is_news = !is_from_server || self.session.handle_invalid(work.now);
-        let listed = work.sink.found.len();
+        let listed = work.findings.found.len();
         let action = self.note(direction, findings, work);
         if !is_news {
-            work.sink.unlisted += work.sink.found.len() - listed;
-            work.sink.found.truncate(listed);
+            work.findings.unlisted += work.findings.found.len() - listed;
+            work.findings.found.truncate(listed);
         }
         let text = line.whole();
         match (action, text) {

@@ -6,9 +6,9 @@ use hardline_wire::message::Message;
 
 use super::Guard;
 use super::content::{ContentVerdict, Subject};
+use super::findings::{Findings, Found};
 use super::inspect::MessageVerdict;
 use super::inspection::MAX_FOUND;
-use super::sink::{Found, Sink};
 use super::work::Work;
 use crate::finding::{Direction, Finding};
 use crate::fold::has_twin;
@@ -215,24 +215,25 @@ impl Guard {
         // Nothing shorter can stand before the first tool of a list, so this cannot underflow.
         let base = (base + element.offset()).saturating_sub(BEFORE.len());
         let subject = Subject { value: checked.value, text: &alone, base, names: 0 };
-        let mut sink = Sink::of_worst(MAX_FOUND);
-        (sink.looked, sink.hidden, sink.now) = (work.sink.looked, work.sink.hidden, work.sink.now);
-        let verdict = self.strings.judge(subject, direction, &actions, &mut sink);
-        (work.sink.looked, work.sink.hidden) = (sink.looked, sink.hidden);
-        tool.is_poisoned |= sink.found.iter().any(|it| it.finding.rule == Rule::ToolPoison);
+        let mut findings = Findings::of_worst(MAX_FOUND);
+        (findings.looked, findings.hidden, findings.now) =
+            (work.findings.looked, work.findings.hidden, work.findings.now);
+        let verdict = self.strings.judge(subject, direction, &actions, &mut findings);
+        (work.findings.looked, work.findings.hidden) = (findings.looked, findings.hidden);
+        tool.is_poisoned |= findings.found.iter().any(|it| it.finding.rule == Rule::ToolPoison);
         if tool.denial.is_some() {
             // The client never sees it, so its findings are not listed; a poisoned one is not pinned.
             return None;
         }
-        work.sink.unlisted += sink.unlisted;
-        if sink.action == Action::Close {
-            work.close(sink.rule.unwrap_or(Rule::ToolPoison));
+        work.findings.unlisted += findings.unlisted;
+        if findings.action == Action::Close {
+            work.close(findings.rule.unwrap_or(Rule::ToolPoison));
         }
-        add_at(index, sink.found, work);
+        add_at(index, findings.found, work);
         match verdict {
             ContentVerdict::Unchanged => None,
             ContentVerdict::Blocked => {
-                tool.hidden = Some(sink.rule.unwrap_or(Rule::ToolPoison));
+                tool.hidden = Some(findings.rule.unwrap_or(Rule::ToolPoison));
                 None
             }
             ContentVerdict::Edited(edited) => {
@@ -261,7 +262,7 @@ impl Guard {
             work.close(rule);
         }
         let name = Excerpt::new(tool.name.as_bytes(), EXCERPT_BYTES).to_string();
-        work.sink.add(rule, action, || Finding {
+        work.findings.add(rule, action, || Finding {
             path: Some(format!("$.result.tools[{index}]")),
             offset: base + element.offset(),
             length: element.text().len(),
@@ -298,7 +299,7 @@ impl Guard {
             }
             let Some(element) = elements.get(hit.index) else { continue };
             let name = tools.get(hit.index).map_or("", |tool| &tool.name);
-            work.sink.add(hit.rule, hit.action, || Finding {
+            work.findings.add(hit.rule, hit.action, || Finding {
                 rule: hit.rule,
                 severity: hit.rule.severity(),
                 direction,
@@ -322,10 +323,10 @@ impl Guard {
         let checked = Checker::new(&self.limits).check(rest).map_err(|_| Rule::FrameTooLarge)?;
         let subject = Subject { value: checked.value, text: rest, base, names: 1 };
         let actions = self.policy.actions(self.server.as_deref(), None);
-        match self.strings.judge(subject, Direction::ServerToClient, actions, &mut work.sink) {
+        match self.strings.judge(subject, Direction::ServerToClient, actions, &mut work.findings) {
             ContentVerdict::Unchanged => Ok(None),
             ContentVerdict::Edited(edited) => Ok(Some(edited)),
-            ContentVerdict::Blocked => Err(work.sink.rule.unwrap_or(Rule::ContentFrame)),
+            ContentVerdict::Blocked => Err(work.findings.rule.unwrap_or(Rule::ContentFrame)),
         }
     }
 
@@ -345,6 +346,6 @@ fn add_at(index: usize, found: Vec<Found>, work: &mut Work<'_>) {
         if let Some(rest) = finding.path.as_ref().and_then(|path| path.strip_prefix(ALONE)) {
             finding.path = Some(format!("$.result.tools[{index}]{rest}"));
         }
-        work.sink.add(finding.rule, action, || finding);
+        work.findings.add(finding.rule, action, || finding);
     }
 }

@@ -209,7 +209,7 @@ impl Guard {
         self.session.doubt_sent_after(copied_at, work.now);
         let detail = "a copy of an answer that was delivered: dropped";
         let finding = finding_at(rule, direction, text, 0, text.len(), detail);
-        work.sink.add(rule, Action::Block, || Finding { severity: Severity::Low, ..finding });
+        work.findings.add(rule, Action::Block, || Finding { severity: Severity::Low, ..finding });
         true
     }
 
@@ -324,7 +324,7 @@ impl Guard {
         }
         // Nothing that was dropped is left to be sanitized.
         let shown = if action == Action::Sanitize { Action::Block } else { action };
-        work.sink.add(rule, shown, || finding);
+        work.findings.add(rule, shown, || finding);
     }
 
     /// Ends the session if the policy blocks torn messages with a message in them: one may have been

@@ -33,7 +33,7 @@ impl Guard {
         }
         let detail =
             "a list of tools that is no array, so that it cannot be compared with the pins";
-        work.sink.add(rule, action, || Finding {
+        work.findings.add(rule, action, || Finding {
             path: Some("$.result.tools".to_owned()),
             offset: base + tools.offset(),
             length: tools.text().len(),

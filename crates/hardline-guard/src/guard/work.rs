@@ -6,8 +6,8 @@ use std::time::Duration;
 use hardline_wire::single_line::single_line;
 use memchr::memchr;
 
+use super::findings::Findings;
 use super::inspection::{Carries, Delivery, Inspection, MAX_FOUND};
-use super::sink::Sink;
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::finding_at;
 use crate::inspected::Inspected;
@@ -18,7 +18,7 @@ use crate::session::{Asked, Reply};
 #[derive(Debug)]
 pub(super) struct Work<'a> {
     pub(super) now: Duration,
-    pub(super) sink: Sink,
+    pub(super) findings: Findings,
     pub(super) noise: Option<&'a [u8]>,
     pub(super) asked: Option<Asked>,
     pub(super) denied: Option<String>,
@@ -31,11 +31,11 @@ pub(super) struct Work<'a> {
 
 impl<'a> Work<'a> {
     pub(super) fn new(now: Duration, rewrites_lines: bool) -> Self {
-        let mut sink = Sink::of_worst(MAX_FOUND);
-        sink.now = Some(now);
+        let mut findings = Findings::of_worst(MAX_FOUND);
+        findings.now = Some(now);
         Self {
             now,
-            sink,
+            findings,
             rewrites_lines,
             noise: None,
             asked: None,
@@ -70,7 +70,7 @@ impl<'a> Work<'a> {
             let rule = Rule::FrameControlCharacter;
             let detail = "a carriage return between tokens, which ends a line for some readers: \
                           replaced by a space";
-            self.sink.add(rule, Action::Sanitize, || Finding {
+            self.findings.add(rule, Action::Sanitize, || Finding {
                 severity: Severity::Medium,
                 ..finding_at(rule, direction, &frame, at, 1, detail)
             });
@@ -80,13 +80,13 @@ impl<'a> Work<'a> {
 
     /// Begins the work on a line that is in memory. [`absorb`](Self::absorb) takes its outcome.
     pub(super) fn for_owned<'b>(&mut self) -> Work<'b> {
-        let sink = std::mem::replace(&mut self.sink, Sink::of_worst(MAX_FOUND));
-        Work { sink, ..Work::new(self.now, self.rewrites_lines) }
+        let findings = std::mem::replace(&mut self.findings, Findings::of_worst(MAX_FOUND));
+        Work { findings, ..Work::new(self.now, self.rewrites_lines) }
     }
 
     /// Takes the outcome of work that [`for_owned`](Self::for_owned) began, without what it borrows.
     pub(super) fn absorb(&mut self, other: Work<'_>) {
-        self.sink = other.sink;
+        self.findings = other.findings;
         self.asked = other.asked.or(self.asked.take());
         self.denied = other.denied.or(self.denied.take());
         self.trouble = other.trouble.or(self.trouble.take());
@@ -117,8 +117,8 @@ impl<'a> Work<'a> {
     }
 
     pub(super) fn finish(self) -> Inspection<'a> {
-        let Self { sink, noise, asked, denied, trouble, deliveries, close, .. } = self;
-        let Sink { found, unlisted, .. } = sink;
+        let Self { findings, noise, asked, denied, trouble, deliveries, close, .. } = self;
+        let Findings { found, unlisted, .. } = findings;
         Inspection { deliveries, found, unlisted, noise, close, asked, denied, trouble }
     }
 }

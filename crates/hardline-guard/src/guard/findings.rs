@@ -31,7 +31,7 @@ impl Found {
 
 /// Collects findings up to a limit, and remembers the most severe action.
 #[derive(Debug)]
-pub(super) struct Sink {
+pub(super) struct Findings {
     pub(super) found: Vec<Found>,
     /// Number of findings beyond those.
     pub(super) unlisted: usize,
@@ -48,13 +48,13 @@ pub(super) struct Sink {
     pub(super) now: Option<Duration>,
 }
 
-impl Sink {
-    /// Creates a sink that lists all findings, allowed ones too.
+impl Findings {
+    /// Creates a list of all findings, allowed ones too.
     pub(super) fn of_all() -> Self {
         Self::new(usize::MAX, true)
     }
 
-    /// Creates a sink that lists `most` findings that the policy does not allow, and counts the rest.
+    /// Creates a list of at most `most` findings that the policy does not allow. The rest is counted.
     pub(super) fn of_worst(most: usize) -> Self {
         Self::new(most, false)
     }
@@ -100,7 +100,7 @@ impl Sink {
         (self.action, self.rule) = (Action::Allow, None);
     }
 
-    pub(super) fn into_findings(self) -> Vec<Finding> {
+    pub(super) fn into_list(self) -> Vec<Finding> {
         self.found.into_iter().map(|it| it.finding).collect()
     }
 }

@@ -10,7 +10,6 @@ use hardline_wire::message::Message;
 
 use super::Guard;
 use super::content::Subject;
-use super::inspect::MessageVerdict;
 use super::inspection::Carries;
 use super::unasked::is_answer;
 use super::work::Work;
@@ -60,12 +59,11 @@ impl Guard {
                         self.drop_beside_answers(&message, element.text, work);
                         continue;
                     }
-                    match self.pass(direction, &message, subject, work) {
-                        MessageVerdict::Unchanged => parts.push(Cow::Borrowed(element.text)),
-                        MessageVerdict::Edited(edited) => parts.push(Cow::Owned(edited)),
-                        MessageVerdict::Stopped => continue,
+                    let verdict = self.pass(direction, &message, subject, work);
+                    if let Some(part) = verdict.into_frame(element.text) {
+                        parts.push(part);
+                        messages.push(message);
                     }
-                    messages.push(message);
                 }
                 FrameVerdict::Refused(_) if passes => parts.push(Cow::Borrowed(element.text)),
                 FrameVerdict::Refused(refused) => {

@@ -56,11 +56,11 @@ impl Guard {
         self.note_answer(cut.message, work);
         self.holdback.note_message(true, cut.message, work.now);
         if cut.is_padding {
-            work.noise = text.get(..length);
+            work.inspection.noise = text.get(..length);
             self.take_text(direction, cut.message.to_vec(), work);
         } else {
             // The server may still send the answer on a line of its own.
-            work.noise = Some(text);
+            work.inspection.noise = Some(text);
             self.session.doubt(&id, Doubt::Damaged, work.now);
         }
         true

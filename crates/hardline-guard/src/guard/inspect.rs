@@ -33,6 +33,17 @@ pub(super) enum MessageVerdict {
     Stopped,
 }
 
+impl MessageVerdict {
+    /// Returns the frame to send for a message with this text. `None` if it was stopped.
+    pub(super) fn into_frame<'a>(self, text: impl Into<Cow<'a, [u8]>>) -> Option<Cow<'a, [u8]>> {
+        match self {
+            Self::Unchanged => Some(text.into()),
+            Self::Edited(edited) => Some(Cow::Owned(edited)),
+            Self::Stopped => None,
+        }
+    }
+}
+
 impl Guard {
     /// Inspects one line of a session, and returns the frames to send in each direction.
     ///
@@ -103,12 +114,10 @@ impl Guard {
                     _ if is_from_server && self.holds_back(&decoded, text, &mut work) => {}
                     Frame::Message(message, value) => {
                         let subject = Subject { value, text, base: 0, names: 1 };
-                        let frame = match self.pass(direction, &message, subject, &mut work) {
-                            MessageVerdict::Unchanged => Cow::Borrowed(text),
-                            MessageVerdict::Edited(edited) => Cow::Owned(edited),
-                            MessageVerdict::Stopped => return work.finish(),
-                        };
-                        work.deliver(direction, frame, Carries::Message(message));
+                        let verdict = self.pass(direction, &message, subject, &mut work);
+                        if let Some(frame) = verdict.into_frame(text) {
+                            work.deliver(direction, frame, Carries::Message(message));
+                        }
                     }
                     Frame::Batch(batch) => {
                         self.take_batch(direction, line, text, batch, &mut work);
@@ -201,10 +210,9 @@ impl Guard {
         let verdict = match decision.verdict {
             SessionVerdict::Pass => self.pass_content(direction, message, &decision, subject, work),
             SessionVerdict::Coalesce(ref key) => {
-                match self.pass_content(direction, message, &decision, subject, work) {
-                    MessageVerdict::Unchanged => self.keep(key.clone(), subject.text.to_vec()),
-                    MessageVerdict::Edited(edited) => self.keep(key.clone(), edited),
-                    MessageVerdict::Stopped => {}
+                let verdict = self.pass_content(direction, message, &decision, subject, work);
+                if let Some(frame) = verdict.into_frame(subject.text) {
+                    self.keep(key.clone(), frame.into_owned());
                 }
                 MessageVerdict::Stopped
             }
@@ -218,7 +226,7 @@ impl Guard {
                 MessageVerdict::Stopped
             }
         };
-        work.asked = decision.asked;
+        work.inspection.asked = decision.asked;
         verdict
     }
 

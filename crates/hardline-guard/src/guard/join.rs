@@ -1,6 +1,5 @@
 //! Handles timeouts, torn messages, and the end of a session.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use hardline_wire::frame::Frame;
@@ -227,12 +226,9 @@ impl Guard {
             }
             FrameVerdict::Blank => MessageVerdict::Stopped,
         };
-        let frame = match verdict {
-            MessageVerdict::Unchanged => text,
-            MessageVerdict::Edited(edited) => edited,
-            MessageVerdict::Stopped => return,
-        };
-        work.deliver(direction, Cow::Owned(frame), Carries::Unread);
+        if let Some(frame) = verdict.into_frame(text) {
+            work.deliver(direction, frame, Carries::Unread);
+        }
     }
 
     /// Replies to a request of the client with an error, if it has no answer yet.

@@ -84,7 +84,7 @@ impl Guard {
         let decide = |rule| actions.action(rule, Direction::ServerToClient);
         let server = server.unwrap_or_default();
         let objection = tools.review_instructions(server, &instructions, is_poisoned, decide);
-        work.trouble = tools.take_trouble();
+        work.inspection.trouble = tools.take_trouble();
         let Some(objection) = objection else { return self.pass_rest(None, subject, work) };
         if objection.action == Action::Close {
             work.close(objection.rule);

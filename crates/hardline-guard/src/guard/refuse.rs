@@ -56,7 +56,7 @@ impl Guard {
             _ => {}
         }
         if is_from_server && refused.rule == Rule::FrameNoise {
-            work.noise = text;
+            work.inspection.noise = text;
         }
         if refused.rule == Rule::FrameNotJsonrpc && refused.responses.is_empty() {
             let meant = text.and_then(|text| Some(integer_meant(text, &self.limits)?.0));

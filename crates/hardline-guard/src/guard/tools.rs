@@ -118,7 +118,7 @@ impl Guard {
             let reply = Reply::new(id.clone().into_owned(), Rule::ToolChanged, reason);
             work.reply(Direction::ServerToClient, reply.with_rule(rule));
         }
-        work.denied = Some(name.unwrap_or_default().into_owned());
+        work.inspection.denied = Some(name.unwrap_or_default().into_owned());
         true
     }
 
@@ -292,7 +292,7 @@ impl Guard {
             policy.actions(server, tool).action(rule, direction)
         };
         let hits = roster.review(server.unwrap_or_default(), tools, page, decide);
-        work.trouble = roster.take_trouble();
+        work.inspection.trouble = roster.take_trouble();
         for hit in hits.map_err(|_| Rule::ToolNew)? {
             if hit.action == Action::Close {
                 work.close(hit.rule);

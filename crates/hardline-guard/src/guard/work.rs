@@ -12,38 +12,24 @@ use crate::finding::{Direction, Finding, Severity};
 use crate::frame::finding_at;
 use crate::inspected::Inspected;
 use crate::rule::{Action, Rule};
-use crate::session::{Asked, Reply};
+use crate::session::Reply;
 
 /// The results of one line so far.
 #[derive(Debug)]
 pub(super) struct Work<'a> {
     pub(super) now: Duration,
     pub(super) findings: Findings,
-    pub(super) noise: Option<&'a [u8]>,
-    pub(super) asked: Option<Asked>,
-    pub(super) denied: Option<String>,
-    pub(super) trouble: Option<String>,
+    /// The result, except for its findings.
+    pub(super) inspection: Inspection<'a>,
     /// Set if frames that some reader would split are rewritten.
     rewrites_lines: bool,
-    deliveries: Vec<Delivery<'a>>,
-    close: Option<Rule>,
 }
 
 impl<'a> Work<'a> {
     pub(super) fn new(now: Duration, rewrites_lines: bool) -> Self {
         let mut findings = Findings::of_worst(MAX_FOUND);
         findings.now = Some(now);
-        Self {
-            now,
-            findings,
-            rewrites_lines,
-            noise: None,
-            asked: None,
-            denied: None,
-            trouble: None,
-            deliveries: Vec::new(),
-            close: None,
-        }
+        Self { now, findings, rewrites_lines, inspection: Inspection::default() }
     }
 
     pub(super) fn deliver(
@@ -57,7 +43,7 @@ impl<'a> Work<'a> {
         let frame =
             if self.rewrites_lines && is_json { self.on_one_line(direction, frame) } else { frame };
         let frame = Inspected::new(frame);
-        self.deliveries.push(Delivery { direction, frame, carries });
+        self.inspection.deliveries.push(Delivery { direction, frame, carries });
     }
 
     /// Rewrites a frame that some reader would split: it would have several meanings.
@@ -87,10 +73,11 @@ impl<'a> Work<'a> {
     /// Takes the outcome of work that [`for_owned`](Self::for_owned) began, without what it borrows.
     pub(super) fn absorb(&mut self, other: Work<'_>) {
         self.findings = other.findings;
-        self.asked = other.asked.or(self.asked.take());
-        self.denied = other.denied.or(self.denied.take());
-        self.trouble = other.trouble.or(self.trouble.take());
-        self.close = self.close.or(other.close);
+        let (own, other) = (&mut self.inspection, other.inspection);
+        own.asked = other.asked.or(own.asked.take());
+        own.denied = other.denied.or(own.denied.take());
+        own.trouble = other.trouble.or(own.trouble.take());
+        own.close = own.close.or(other.close);
         for Delivery { direction, frame, carries } in other.deliveries {
             // Parsed messages borrow the text that goes away.
             let carries = match carries {
@@ -99,7 +86,7 @@ impl<'a> Work<'a> {
                 Carries::Complaint => Carries::Complaint,
                 Carries::Unchecked => Carries::Unchecked,
             };
-            self.deliveries.push(Delivery { direction, frame: frame.into_owned(), carries });
+            own.deliveries.push(Delivery { direction, frame: frame.into_owned(), carries });
         }
     }
 
@@ -113,12 +100,11 @@ impl<'a> Work<'a> {
 
     /// Ends the session, if nothing has ended it yet.
     pub(super) fn close(&mut self, rule: Rule) {
-        self.close.get_or_insert(rule);
+        self.inspection.close.get_or_insert(rule);
     }
 
     pub(super) fn finish(self) -> Inspection<'a> {
-        let Self { findings, noise, asked, denied, trouble, deliveries, close, .. } = self;
-        let Findings { found, unlisted, .. } = findings;
-        Inspection { deliveries, found, unlisted, noise, close, asked, denied, trouble }
+        let Findings { found, unlisted, .. } = self.findings;
+        Inspection { found, unlisted, ..self.inspection }
     }
 }

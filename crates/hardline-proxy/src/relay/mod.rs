@@ -244,9 +244,7 @@ impl Relay {
             self.guard.lose_answer(now);
         }
         let line = &rest.as_deref().map_or(*line, Line::of_text);
-        let inspection = self.guard.inspect(Direction::ServerToClient, line, now);
-        self.show(Direction::ServerToClient, line, &inspection, sink);
-        self.dispatch(inspection, now, sink);
+        self.pass(Direction::ServerToClient, line, line, now, sink);
         // No client is left to answer what the server may just have asked.
         if self.is_client_gone {
             self.fail_server_requests(sink);
@@ -350,15 +348,24 @@ impl Relay {
                 AnswerTo::Late => return,
                 AnswerTo::Renamed(text) => {
                     let renamed = Line::of_text(&text);
-                    let inspection = self.guard.inspect(Direction::ClientToServer, &renamed, now);
-                    self.show(Direction::ClientToServer, line, &inspection, sink);
-                    self.dispatch(inspection, now, sink);
-                    return;
+                    return self.pass(Direction::ClientToServer, &renamed, line, now, sink);
                 }
             }
         }
-        let inspection = self.guard.inspect(Direction::ClientToServer, line, now);
-        self.show(Direction::ClientToServer, line, &inspection, sink);
+        self.pass(Direction::ClientToServer, line, line, now, sink);
+    }
+
+    /// Inspects a line, reports it as `arrived`, and sends the deliveries.
+    fn pass(
+        &mut self,
+        direction: Direction,
+        line: &Line<'_>,
+        arrived: &Line<'_>,
+        now: Duration,
+        sink: &mut impl Sink,
+    ) {
+        let inspection = self.guard.inspect(direction, line, now);
+        self.show(direction, arrived, &inspection, sink);
         self.dispatch(inspection, now, sink);
     }
 }

@@ -60,8 +60,8 @@ impl Judge {
     /// line. Its label is already escaped.
     pub(super) fn settings(&self, name: Option<&str>, label: &str, line: &Line) -> GuardSettings {
         let (told, label, line) = (Arc::clone(&self.told), label.to_owned(), line.clone());
-        let settings = GuardSettings::new(self.policy.clone()).with_observer(move |note| {
-            if let Some(text) = describe(note)
+        let settings = GuardSettings::new(self.policy.clone()).with_observer(move |event| {
+            if let Some(text) = describe(event)
                 && told.fetch_add(1, Ordering::Relaxed) < MAX_TOLD
             {
                 line.clear();
@@ -82,11 +82,11 @@ impl Judge {
     }
 }
 
-/// Describes a note in the words of `wrap`. Noise is reported elsewhere.
-fn describe(note: &GuardEvent<'_>) -> Option<String> {
+/// Describes an event in the words of `wrap`. Noise is reported elsewhere.
+fn describe(event: &GuardEvent<'_>) -> Option<String> {
     use hardline_proxy::Notice as Words;
 
-    let words = match note {
+    let words = match event {
         GuardEvent::Found(found) if found.finding.rule != Rule::FrameNoise => Words::Found(found),
         GuardEvent::Unlisted(count) => Words::Unlisted(*count),
         GuardEvent::Denied(tool) => Words::Denied(tool),

@@ -78,11 +78,11 @@ impl Judge {
         }
     }
 
-    pub(super) fn report(&self, note: &GuardEvent<'_>) {
+    pub(super) fn report(&self, event: &GuardEvent<'_>) {
         match &self.observer {
-            Some(observer) => observer(note),
+            Some(observer) => observer(event),
             // Findings must not vanish because a program has no observer.
-            None => log(note),
+            None => log(event),
         }
     }
 }
@@ -92,8 +92,8 @@ pub(super) fn closed_by(rule: Rule) -> String {
     format!("the guard has closed the session: {rule}: {}", rule.title())
 }
 
-fn log(note: &GuardEvent<'_>) {
-    match note {
+fn log(event: &GuardEvent<'_>) {
+    match event {
         GuardEvent::Found(found) => {
             let finding = &found.finding;
             let (rule, action) = (finding.rule, found.action.name());

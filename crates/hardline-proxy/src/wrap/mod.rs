@@ -117,7 +117,7 @@ pub async fn run(
     let (input, output) = standard_streams().map_err(WrapError::Streams)?;
     let signals = Signals::listen().map_err(WrapError::Signals)?;
     let started = Instant::now();
-    let mut session = Driver {
+    let mut driver = Driver {
         relay,
         client: Client {
             input: Source::new(input, &limits),
@@ -139,7 +139,7 @@ pub async fn run(
         timer: Box::pin(sleep_until(started + FAR)),
         due: FAR,
     };
-    Ok(poll_fn(|context| session.poll(context, observer)).await)
+    Ok(poll_fn(|context| driver.poll(context, observer)).await)
 }
 
 /// Starts the server. The launcher is asked for every start, so that a changed program or policy takes

@@ -34,8 +34,8 @@ struct Notes(Arc<Mutex<Vec<String>>>);
 impl Notes {
     fn observed(&self, policy: Policy) -> GuardSettings {
         let notes = self.clone();
-        GuardSettings::new(policy).for_server("peer").with_observer(move |note| {
-            let note = match note {
+        GuardSettings::new(policy).for_server("peer").with_observer(move |event| {
+            let note = match event {
                 GuardEvent::Found(found) => {
                     format!("{} {}", found.finding.rule, found.action.name())
                 }

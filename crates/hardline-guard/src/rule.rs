@@ -48,6 +48,8 @@ pub(crate) enum Trait {
     Jsonrpc,
     /// Matches a message that a reader may act on: never passes where it cannot be edited.
     Message,
+    /// Takes adjacent characters for one match.
+    Run,
     /// Poisons the definition of a tool, if the finding is severe.
     Poison,
     /// The profile `balanced` only logs findings below `high`.
@@ -162,7 +164,7 @@ rules! {
     ContentEncodedFrame = "content.encoded-frame", High, Sanitize, Block, "an encoded JSON-RPC message in text",
         traits [Jsonrpc, Message, Poison, BalancedLogsLow];
     ContentJsonrpc = "content.jsonrpc", Low, Allow, Log, "a JSON-RPC object that is not on a line of its own", traits [Jsonrpc];
-    ContentControl = "content.control", High, Sanitize, Block, "control characters and terminal escapes in text", traits [Poison];
+    ContentControl = "content.control", High, Sanitize, Block, "control characters and terminal escapes in text", traits [Run, Poison];
     ContentLineSeparator = "content.line-separator", Low, Allow, Sanitize, "a character that some readers treat as a line end";
     ContentHidden = "content.hidden", High, Sanitize, Block, "characters that people do not see but models read", traits [Poison, BalancedLogsLow];
     ContentContentLength = "content.content-length", Low, Allow, Log, "a Content-Length header in text", word header::PATTERN;

@@ -17,7 +17,7 @@ use std::ops::Range;
 
 use hardline_wire::splice::splice;
 
-use crate::scan::{Hit, Scanner, class};
+use crate::scan::{CharacterClass, Hit, Scanner};
 
 /// The words put before a planted line, and into an encoded message.
 ///
@@ -128,7 +128,7 @@ fn push_edited(result: &mut String, text: &str, place: &Range<usize>) {
         return result.push_str(BLOCKED);
     }
     for char in text.get(place.clone()).unwrap_or_default().chars() {
-        if class(char).is_some() {
+        if CharacterClass::of(char).is_some() {
             push_mark(result, char.into());
         } else {
             result.push(char);

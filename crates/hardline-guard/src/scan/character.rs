@@ -31,23 +31,46 @@ pub(super) fn scan(text: &str, is_part: bool, list: &mut List) -> Residue {
 }
 
 /// Class of a character that is a hit, or is one together with others.
+///
+/// A rule over characters is a class, with its characters in [`of`](Self::of) and its rule in
+/// [`hit`](Self::hit). Both prefilters must let the UTF-8 of the characters pass: [`candidates`]
+/// looks at the lead byte, [`may_matter`] at the bytes after it. A test compares them with `of`, for
+/// all characters.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Class {
+pub(crate) enum CharacterClass {
     /// Controls a terminal and does not belong in plain text.
     Control,
+    /// Begins a terminal escape sequence.
+    Escape,
     /// Ends a line for some readers.
     Separator,
     /// Is not drawn.
     Invisible,
 }
 
-/// Returns the class of a character. `None` for all that people see, and for layout.
-pub(crate) fn class(char: char) -> Option<Class> {
-    match char {
-        '\t' | '\n' | '\x0c' | '\r' => None,
-        '\x0b' | '\u{85}' | '\u{2028}' | '\u{2029}' => Some(Class::Separator),
-        _ if char.is_control() => Some(Class::Control),
-        _ => is_invisible(char).then_some(Class::Invisible),
+impl CharacterClass {
+    /// Returns the class of a character. `None` for all that people see, and for layout.
+    pub(crate) fn of(char: char) -> Option<Self> {
+        match char {
+            '\t' | '\n' | '\x0c' | '\r' => None,
+            '\x0b' | '\u{85}' | '\u{2028}' | '\u{2029}' => Some(Self::Separator),
+            '\x1b' | '\u{9b}' => Some(Self::Escape),
+            _ if char.is_control() => Some(Self::Control),
+            _ => is_invisible(char).then_some(Self::Invisible),
+        }
+    }
+
+    /// Returns the rule that one such character violates, and the detail of the hit. `None` if only
+    /// several of them are a hit.
+    fn hit(self) -> Option<(Rule, &'static str)> {
+        match self {
+            Self::Control => Some((Rule::ContentControl, "a control character")),
+            Self::Escape => Some((Rule::ContentControl, "a terminal escape sequence")),
+            Self::Separator => {
+                Some((Rule::ContentLineSeparator, "some readers end a line here, others do not"))
+            }
+            Self::Invisible => None,
+        }
     }
 }
 
@@ -67,21 +90,11 @@ fn look(text: &str, base: usize, block: &[u8; BLOCK], hidden: &mut Hidden<'_>, l
 fn judge(text: &str, at: usize, hidden: &mut Hidden<'_>, list: &mut List) {
     let Some(char) = text.get(at..).and_then(|it| it.chars().next()) else { return };
     let range = at..at + char.len_utf8();
-    match class(char) {
-        Some(Class::Control) => {
-            let is_escape = matches!(char, '\x1b' | '\u{9b}');
-            let detail =
-                if is_escape { "a terminal escape sequence" } else { "a control character" };
-            list.add_control(range, detail);
-        }
-        Some(Class::Separator) => {
-            let detail = "some readers end a line here, others do not";
-            list.add_characters(Rule::ContentLineSeparator, range, detail);
-            // A choice between separators can encode bits too.
-            hidden.take(at, list);
-        }
-        Some(Class::Invisible) | None => hidden.take(at, list),
+    if let Some((rule, detail)) = CharacterClass::of(char).and_then(CharacterClass::hit) {
+        list.add_characters(rule, range, detail);
     }
+    // A choice between separators can encode bits too.
+    hidden.take(at, list);
 }
 
 /// Returns the bytes with which a relevant character may start.
@@ -150,7 +163,7 @@ mod tests {
     #[test]
     fn what_may_matter_does() {
         for char in '\0'..=char::MAX {
-            let matters = class(char).is_some();
+            let matters = CharacterClass::of(char).is_some();
             let mut block = [b' '; BLOCK];
             let bytes = char.encode_utf8(&mut block).len();
             // The same at the end of a block, where the next byte is unknown.

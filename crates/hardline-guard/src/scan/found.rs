@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use super::message::Class;
+use super::message::MessageClass;
 use super::text::{DecodedText, View};
 use super::{Layer, MAX_DECODE_DEPTH};
 
@@ -12,7 +12,7 @@ use super::{Layer, MAX_DECODE_DEPTH};
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) range: Range<usize>,
-    pub(super) class: Class,
+    pub(super) class: MessageClass,
     pub(super) is_relaxed: bool,
     /// Set if it is a line of its own after decoding.
     pub(super) is_line: bool,
@@ -44,7 +44,7 @@ impl Found {
     /// `braces` are their opening braces.
     pub(super) fn line(
         range: Range<usize>,
-        class: Class,
+        class: MessageClass,
         is_relaxed: bool,
         mut braces: impl Iterator<Item = usize>,
     ) -> Self {
@@ -53,7 +53,11 @@ impl Found {
         Self { range, class, is_relaxed, is_line: true, path: Path::default(), breaks }
     }
 
-    pub(super) fn inside_a_line(range: Range<usize>, class: Class, is_relaxed: bool) -> Self {
+    pub(super) fn inside_a_line(
+        range: Range<usize>,
+        class: MessageClass,
+        is_relaxed: bool,
+    ) -> Self {
         let breaks = Breaks { first: range.start + 1, more: Vec::new() };
         Self { range, class, is_relaxed, is_line: false, path: Path::default(), breaks }
     }

@@ -12,7 +12,7 @@
 //! Invariant: where a function returns true, the scanner finds nothing that the escape is a part of.
 
 use super::block::is_base64;
-use super::character::class;
+use super::character::CharacterClass;
 use super::decode::base64::MIN_LETTERS;
 use super::message::hex;
 use super::survey::MIN_RUN;
@@ -54,7 +54,9 @@ pub(super) fn is_unicode(rest: &[u8]) -> bool {
         // Some writers escape these three for HTML.
         Ok(b'&') => is_reference(behind),
         Ok(byte @ ..0x80) => !byte.is_ascii_control() && is_harmless_byte(byte),
-        _ => code != 0x17f && char::from_u32(code).is_some_and(|it| class(it).is_none()),
+        _ => {
+            code != 0x17f && char::from_u32(code).is_some_and(|it| CharacterClass::of(it).is_none())
+        }
     }
 }
 

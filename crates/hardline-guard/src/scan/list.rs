@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::{Hit, Layer};
 use crate::finding::Severity;
-use crate::rule::Rule;
+use crate::rule::{Rule, Trait};
 
 /// Collects hits.
 #[derive(Debug)]
@@ -46,23 +46,23 @@ impl List {
 
     /// Adds a hit for characters.
     pub(super) fn add_characters(&mut self, rule: Rule, range: Range<usize>, detail: &'static str) {
+        if rule.has(Trait::Run) && self.extend_last(rule, &range) {
+            return;
+        }
         let places = std::iter::once(range.clone());
         let entry = Entry { rule, severity: rule.severity(), range, places };
         self.add(entry, || (detail.into(), Vec::new()));
     }
 
-    /// Adds control characters. Adjacent ones become one hit.
-    pub(super) fn add_control(&mut self, range: Range<usize>, detail: &'static str) {
-        let rule = Rule::ContentControl;
+    /// Extends the last hit of a rule over the characters right behind it. Returns false if it ends
+    /// elsewhere.
+    fn extend_last(&mut self, rule: Rule, range: &Range<usize>) -> bool {
         let kind = self.kinds.iter().find(|it| it.rule == rule);
-        if let Some(hit) = kind.and_then(|it| self.hits.get_mut(it.last))
-            && hit.range.end == range.start
-        {
-            hit.range.end = range.end;
-            hit.places.last_mut().into_iter().for_each(|it| it.end = range.end);
-        } else {
-            self.add_characters(rule, range, detail);
-        }
+        let last = kind.and_then(|it| self.hits.get_mut(it.last));
+        let Some(hit) = last.filter(|it| it.range.end == range.start) else { return false };
+        hit.range.end = range.end;
+        hit.places.last_mut().into_iter().for_each(|it| it.end = range.end);
+        true
     }
 
     /// Adds a hit. `describe` returns its description, and the encodings that hid it.

@@ -13,7 +13,7 @@ pub(super) struct Members {
 
 /// Similarity of an object to a JSON-RPC message.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) enum Class {
+pub(super) enum MessageClass {
     /// Has a `jsonrpc` member and nothing else of a message.
     Fragment,
     /// A message that MCP could not carry: another protocol's.
@@ -66,16 +66,16 @@ impl Members {
     }
 
     /// Returns the class of the complete object, or `None` if it has no `jsonrpc`.
-    pub(super) fn class(self) -> Option<Class> {
+    pub(super) fn class(self) -> Option<MessageClass> {
         let has = |bits: u16| self.seen & bits != 0;
         if !has(VERSION | OTHER_VERSION) {
             return None;
         }
         if has(VERSION) && has(MCP_METHOD | OBJECT_ANSWER) {
-            return Some(Class::Message);
+            return Some(MessageClass::Message);
         }
         let is_message = has(MCP_METHOD | OBJECT_ANSWER | OTHER_BODY | ID);
-        Some(if is_message { Class::Foreign } else { Class::Fragment })
+        Some(if is_message { MessageClass::Foreign } else { MessageClass::Fragment })
     }
 }
 

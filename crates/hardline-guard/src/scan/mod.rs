@@ -41,10 +41,10 @@ use crate::finding::Severity;
 use crate::rule::Rule;
 use found::{Found, Path, Veiled};
 use list::{Entry, List};
-use message::Class;
+use message::MessageClass;
 use open::{Opened, Opener};
 
-pub(crate) use character::class;
+pub(crate) use character::CharacterClass;
 pub(crate) use hidden::{Residue, Together, is_invisible};
 pub(crate) use plain::is_plain;
 
@@ -189,7 +189,7 @@ impl Scanner {
         for (index, it) in found.iter().enumerate() {
             let Some((rule, severity)) = judge(it) else { continue };
             // `allow_jsonrpc` excuses foreign messages and low severities only.
-            let is_harmless = severity == Severity::Low || it.class != Class::Message;
+            let is_harmless = severity == Severity::Low || it.class != MessageClass::Message;
             let is_better = |(at, other): (usize, &Found)| {
                 let is_first = |of| severity < of || severity == of && at < index;
                 judge(other).is_some_and(|(same, of)| same == rule && is_first(of))
@@ -245,16 +245,20 @@ fn judge(found: &Found) -> Option<(Rule, Severity)> {
     Some((Rule::ContentEncodedFrame, severity))
 }
 
-fn judge_plain(class: Class, is_line: bool, is_relaxed: bool) -> (Rule, Severity, &'static str) {
+fn judge_plain(
+    class: MessageClass,
+    is_line: bool,
+    is_relaxed: bool,
+) -> (Rule, Severity, &'static str) {
     match class {
-        Class::Message if is_line && !is_relaxed => {
+        MessageClass::Message if is_line && !is_relaxed => {
             (Rule::ContentFrame, Severity::Critical, "this line alone is a JSON-RPC message")
         }
-        Class::Message if is_line => {
+        MessageClass::Message if is_line => {
             let detail = "this line alone is a JSON-RPC message for a relaxed reader";
             (Rule::ContentFrame, Severity::Medium, detail)
         }
-        Class::Foreign if is_line => {
+        MessageClass::Foreign if is_line => {
             let detail = "this line alone is a JSON-RPC message, but none that MCP could carry";
             (Rule::ContentFrame, Severity::Medium, detail)
         }
@@ -262,13 +266,18 @@ fn judge_plain(class: Class, is_line: bool, is_relaxed: bool) -> (Rule, Severity
     }
 }
 
-fn judge_encoded(class: Class, is_line: bool, is_relaxed: bool, path: Path) -> Option<Severity> {
+fn judge_encoded(
+    class: MessageClass,
+    is_line: bool,
+    is_relaxed: bool,
+    path: Path,
+) -> Option<Severity> {
     match class {
-        Class::Fragment => None,
-        Class::Foreign => Some(Severity::Low),
-        Class::Message if is_relaxed => Some(Severity::Low),
+        MessageClass::Fragment => None,
+        MessageClass::Foreign => Some(Severity::Low),
+        MessageClass::Message if is_relaxed => Some(Severity::Low),
         // Documentation in HTML writes braces inside a sentence this way.
-        Class::Message => Some(match path.only() {
+        MessageClass::Message => Some(match path.only() {
             // No reader on the way decodes base64, or two encodings at once.
             None | Some(Layer::Base64) => Severity::Medium,
             Some(Layer::Reference) if !is_line => Severity::Medium,

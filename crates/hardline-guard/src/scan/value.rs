@@ -15,7 +15,7 @@
 use std::ops::Range;
 
 use super::block::find_any;
-use super::message::{Class, Key, Members};
+use super::message::{Key, Members, MessageClass};
 use super::nest::Nest;
 use super::token::{blank_length, comment_length, is_known_word, word_end};
 
@@ -26,7 +26,7 @@ const MAX_JUDGED: usize = 128;
 #[derive(Clone, Debug)]
 pub(super) struct Object {
     pub(super) range: Range<usize>,
-    pub(super) class: Class,
+    pub(super) class: MessageClass,
     /// Set if only a relaxed reader accepts it.
     pub(super) is_relaxed: bool,
     /// Set if it is a whole value, or an element of an array that is one.
@@ -37,7 +37,7 @@ pub(super) struct Object {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sequence {
     /// The highest class among its messages and batch elements.
-    pub(super) class: Option<Class>,
+    pub(super) class: Option<MessageClass>,
     /// Set if only a relaxed reader accepts the text.
     pub(super) is_relaxed: bool,
     /// End of the last value.

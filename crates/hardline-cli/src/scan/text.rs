@@ -102,7 +102,7 @@ fn judge(scanner: &mut Scanner, window: &Window<'_>, may_be_json: bool) -> Vec<H
         let place = |hit: &Hit| (hit.range.start, hit.rule);
         inside.retain(|hit| {
             let is_new = hits.binary_search_by_key(&place(hit), place).is_err();
-            is_own(hit) && !hit.layers.is_empty() && is_new
+            is_own(hit) && !hit.encodings.is_empty() && is_new
         });
         hits.append(&mut inside);
         hits.sort_by_key(place);

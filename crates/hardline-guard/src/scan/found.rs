@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use super::message::MessageClass;
 use super::text::{DecodedText, View};
-use super::{Layer, MAX_DECODE_DEPTH};
+use super::{Encoding, MAX_DECODE_DEPTH};
 
 /// A message in a text.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Veiled {
 
 /// The encodings that hide a message, outermost first.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Path([Option<Layer>; MAX_DECODE_DEPTH]);
+pub(super) struct Path([Option<Encoding>; MAX_DECODE_DEPTH]);
 
 /// Positions right after the opening braces of messages, at least one. Text inserted there breaks
 /// the messages for every reader.
@@ -65,19 +65,19 @@ impl Found {
     /// Returns true if a message counts in `text`: the encodings that the text was decoded from
     /// must have hidden it.
     pub(super) fn counts_in(&self, text: View<'_>) -> bool {
-        let Some(layer) = text.layer else { return true };
+        let Some(encoding) = text.encoding else { return true };
         let start = self.range.start;
         let inside = text.get(&self.range);
         if !self.is_line {
             // In base64, the text right before and after a message is decoded with it, so a planted
             // line need not come out as a line of its own.
-            let may_count = layer != Layer::Base64 || memchr(b'\n', inside).is_none();
+            let may_count = encoding != Encoding::Base64 || memchr(b'\n', inside).is_none();
             return may_count && text.is_escape(start) && text.is_touched(&self.range);
         }
         // With plain quotes, the line is text with a written `\n`, as in `printf '{…}\n'`. As a
         // JSON string it would not be valid.
         let has_escaped_quote = || text.is_escape(start + memchr(b'"', inside).unwrap_or_default());
-        layer != Layer::Backslash || text.is_escape(start) || has_escaped_quote()
+        encoding != Encoding::Backslash || text.is_escape(start) || has_escaped_quote()
     }
 
     /// Returns true if one of the sorted frames starts at the same position and is at least as
@@ -95,21 +95,21 @@ impl Path {
         self == Self::default()
     }
 
-    pub(super) fn layers(self) -> impl Iterator<Item = Layer> {
+    pub(super) fn encodings(self) -> impl Iterator<Item = Encoding> {
         self.0.into_iter().flatten()
     }
 
     /// Returns the encoding, if there is exactly one.
-    pub(super) fn only(self) -> Option<Layer> {
+    pub(super) fn only(self) -> Option<Encoding> {
         let [first, second, ..] = self.0;
         first.filter(|_| second.is_none())
     }
 
-    /// Returns the path with `layer` around it.
-    pub(super) fn inside(mut self, layer: Layer) -> Self {
+    /// Returns the path with `encoding` around it.
+    pub(super) fn inside(mut self, encoding: Encoding) -> Self {
         self.0.rotate_right(1);
         let [first, ..] = &mut self.0;
-        *first = Some(layer);
+        *first = Some(encoding);
         self
     }
 }
@@ -129,7 +129,7 @@ impl Breaks {
 pub(super) fn place(
     found: &mut [Found],
     from: usize,
-    layer: Layer,
+    encoding: Encoding,
     outer: View<'_>,
     inner: &DecodedText,
 ) {
@@ -145,7 +145,7 @@ pub(super) fn place(
         positions.dedup();
     }
     let mut places = Vec::with_capacity(positions.len());
-    inner.locate(layer, outer, &positions, &mut places);
+    inner.locate(encoding, outer, &positions, &mut places);
     // Positions are nearly always requested in order.
     let mut next = 0;
     let mut at = |position: usize| {
@@ -160,6 +160,6 @@ pub(super) fn place(
         it.breaks.iter_mut().for_each(|place| *place = at(place.saturating_sub(1)).end);
         let end = at(it.range.end.saturating_sub(1)).end;
         it.range = start.start..end.max(start.end);
-        it.path = it.path.inside(layer);
+        it.path = it.path.inside(encoding);
     }
 }

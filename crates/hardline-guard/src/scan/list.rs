@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{Hit, Layer};
+use super::{Encoding, Hit};
 use crate::finding::Severity;
 use crate::rule::{Rule, Trait};
 
@@ -69,7 +69,7 @@ impl List {
     pub(super) fn add(
         &mut self,
         entry: Entry<impl Iterator<Item = Range<usize>>>,
-        describe: impl FnOnce() -> (Cow<'static, str>, Vec<Layer>),
+        describe: impl FnOnce() -> (Cow<'static, str>, Vec<Encoding>),
     ) {
         let Entry { rule, severity, range, places } = entry;
         let index = self.kinds.iter().position(|it| it.rule == rule && it.severity == severity);
@@ -82,9 +82,9 @@ impl List {
         // The first hit beyond the limit collects all later ones.
         if kind.count <= self.max_alone + 1 {
             kind.last = self.hits.len();
-            let (detail, layers) = describe();
+            let (detail, encodings) = describe();
             let places = places.collect();
-            self.hits.push(Hit { rule, severity, range, detail, layers, places });
+            self.hits.push(Hit { rule, severity, range, detail, encodings, places });
         } else if let Some(hit) = self.hits.get_mut(kind.last) {
             hit.range = hit.range.start.min(range.start)..hit.range.end.max(range.end);
             for place in places {

@@ -85,7 +85,7 @@ impl Default for ScanSettings {
 /// An encoding that hid a message.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
-pub enum Layer {
+pub enum Encoding {
     /// A string inside JSON.
     Json,
     /// Escapes that start with a backslash.
@@ -98,7 +98,7 @@ pub enum Layer {
     Base64,
 }
 
-impl Layer {
+impl Encoding {
     /// Returns the name used in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -124,7 +124,7 @@ pub struct Hit {
     /// Description for people.
     pub detail: Cow<'static, str>,
     /// The encodings that hid it, outermost first.
-    pub layers: Vec<Layer>,
+    pub encodings: Vec<Encoding>,
     /// The edits that make it harmless: at an empty range, words are inserted; other ranges are
     /// made visible.
     pub(crate) places: Vec<Range<usize>>,
@@ -200,7 +200,7 @@ impl Scanner {
                 continue;
             }
             let range = it.range.clone();
-            let describe = || (it.describe(), it.path.layers().collect());
+            let describe = || (it.describe(), it.path.encodings().collect());
             if rule == Rule::ContentFrame {
                 let places = std::iter::once(range.start..range.start);
                 list.add(Entry { rule, severity, range, places }, describe);
@@ -217,9 +217,9 @@ fn add_veiled(Veiled { range, path }: Veiled, list: &mut List) {
     let places = std::iter::once(range.start..range.start);
     let entry = Entry { rule: Rule::ContentHidden, severity: Severity::Medium, range, places };
     list.add(entry, || {
-        let names: Vec<&str> = path.layers().map(Layer::name).collect();
+        let names: Vec<&str> = path.encodings().map(Encoding::name).collect();
         let detail = format!("hidden characters in {}", names.join(" in "));
-        (detail.into(), path.layers().collect())
+        (detail.into(), path.encodings().collect())
     });
 }
 
@@ -229,7 +229,7 @@ impl Found {
             let (.., detail) = judge_plain(self.class, self.is_line, self.is_relaxed);
             return detail.into();
         }
-        let names: Vec<&str> = self.path.layers().map(Layer::name).collect();
+        let names: Vec<&str> = self.path.encodings().map(Encoding::name).collect();
         format!("a JSON-RPC message behind {}", names.join(" in ")).into()
     }
 }
@@ -279,8 +279,8 @@ fn judge_encoded(
         // Documentation in HTML writes braces inside a sentence this way.
         MessageClass::Message => Some(match path.only() {
             // No reader on the way decodes base64, or two encodings at once.
-            None | Some(Layer::Base64) => Severity::Medium,
-            Some(Layer::Reference) if !is_line => Severity::Medium,
+            None | Some(Encoding::Base64) => Severity::Medium,
+            Some(Encoding::Reference) if !is_line => Severity::Medium,
             Some(_) => Severity::High,
         }),
     }

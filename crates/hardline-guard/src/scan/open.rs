@@ -14,7 +14,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use super::Layer;
+use super::Encoding;
 use super::decode::base64;
 use super::found::{Found, Path, Veiled, place};
 use super::line::Lines;
@@ -49,12 +49,12 @@ struct Jobs {
     /// The messages that are lines, in order.
     frames: Vec<Found>,
     /// For each encoding, the parts in which it may hide a message.
-    parts: [Vec<Range<usize>>; LAYERS.len()],
+    parts: [Vec<Range<usize>>; ENCODINGS.len()],
 }
 
 /// In the order of decoding.
-const LAYERS: [Layer; 5] =
-    [Layer::Base64, Layer::Json, Layer::Backslash, Layer::Reference, Layer::Percent];
+const ENCODINGS: [Encoding; 5] =
+    [Encoding::Base64, Encoding::Json, Encoding::Backslash, Encoding::Reference, Encoding::Percent];
 
 /// The searches that a unit as a whole needs.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,7 +71,7 @@ impl Opener {
     /// Reads the original text.
     pub(super) fn open(&mut self, text: &[u8]) -> Opened {
         let units = [Unit::given(text.len())];
-        let view = View { bytes: text, tags: &[], units: &units, depth: 0, layer: None };
+        let view = View { bytes: text, tags: &[], units: &units, depth: 0, encoding: None };
         let mut opened = Opened::default();
         self.read(view, &mut opened);
         // One huge text must not keep its memory for the whole session.
@@ -110,7 +110,7 @@ impl Opener {
                     survey.skip_runs(region.range.end);
                     let is_text = units_of_runs.first().is_some_and(|it| it.is_text);
                     if is_text && region.is_long() && text.is_touched(&region.range) {
-                        jobs.add(Layer::Base64, region.range);
+                        jobs.add(Encoding::Base64, region.range);
                     }
                 }
                 Part::Trigger(at) if text.depth == 0 => opened.triggers.push(at),
@@ -147,18 +147,18 @@ impl Opener {
         wants.document |= line.len() < unit.range.len() && may_hide_strings && !is_json;
         // Decoding never makes a text longer, so a shorter line cannot hide a message.
         if text.depth < self.max_depth && unit.is_text && line.len() >= MIN_MESSAGE {
-            if may_hide_strings && unit.layers.has(Layer::Json) {
+            if may_hide_strings && unit.encodings.has(Encoding::Json) {
                 let strings = self.lines.strings().iter();
-                strings.for_each(|it| jobs.add(Layer::Json, it.clone()));
+                strings.for_each(|it| jobs.add(Encoding::Json, it.clone()));
             }
-            let layers = [
-                (Layer::Backslash, !is_json && may_hide_strings),
-                (Layer::Reference, marks.has(Marks::REFERENCE)),
-                (Layer::Percent, marks.has(Marks::PERCENT)),
+            let encodings = [
+                (Encoding::Backslash, !is_json && may_hide_strings),
+                (Encoding::Reference, marks.has(Marks::REFERENCE)),
+                (Encoding::Percent, marks.has(Marks::PERCENT)),
             ];
-            for (layer, is_marked) in layers {
-                if is_marked && unit.layers.has(layer) {
-                    jobs.add(layer, range.clone());
+            for (encoding, is_marked) in encodings {
+                if is_marked && unit.encodings.has(encoding) {
+                    jobs.add(encoding, range.clone());
                 }
             }
         }
@@ -183,10 +183,10 @@ impl Opener {
         let reader = self.lines.reader();
         if wants.document
             && may_open
-            && unit.layers.has(Layer::Json)
+            && unit.encodings.has(Encoding::Json)
             && reader.document(bytes, start)
         {
-            reader.strings().iter().for_each(|it| jobs.add(Layer::Json, it.clone()));
+            reader.strings().iter().for_each(|it| jobs.add(Encoding::Json, it.clone()));
         }
         if !wants.objects || !unit.has_braces {
             return;
@@ -210,17 +210,17 @@ impl Opener {
     /// Decodes all encodings of a text.
     fn decode(&mut self, text: View<'_>, jobs: &mut Jobs, opened: &mut Opened) {
         let Jobs { frames, parts } = jobs;
-        for (layer, parts) in LAYERS.into_iter().zip(parts) {
+        for (encoding, parts) in ENCODINGS.into_iter().zip(parts) {
             if parts.is_empty() {
                 continue;
             }
-            if layer == Layer::Json {
+            if encoding == Encoding::Json {
                 // A string of a line may also be a string of the document.
                 parts.sort_by_key(|it| (it.start, it.end));
                 parts.dedup();
             }
             let mut inner = self.texts.pop().unwrap_or_default();
-            inner.decode(layer, text, parts);
+            inner.decode(encoding, text, parts);
             parts.clear();
             if !inner.is_empty() {
                 let from = opened.found.len();
@@ -228,13 +228,13 @@ impl Opener {
                 if let Some(range) = inner.veiled() {
                     opened.veiled.push(Veiled { range, path: Path::default() });
                 }
-                self.read(inner.view(text.depth + 1, layer), opened);
-                place(&mut opened.found, from, layer, text, &inner);
+                self.read(inner.view(text.depth + 1, encoding), opened);
+                place(&mut opened.found, from, encoding, text, &inner);
                 for it in opened.veiled.iter_mut().skip(first) {
-                    it.range = inner.source(layer, text, &it.range).unwrap_or_default();
-                    it.path = it.path.inside(layer);
+                    it.range = inner.source(encoding, text, &it.range).unwrap_or_default();
+                    it.path = it.path.inside(encoding);
                 }
-                if !matches!(layer, Layer::Base64 | Layer::Json) {
+                if !matches!(encoding, Encoding::Base64 | Encoding::Json) {
                     // A frame that an encoding leaves unchanged was already found.
                     opened.found.extract_if(from.., |it| it.is_among(frames)).for_each(drop);
                 }
@@ -245,8 +245,8 @@ impl Opener {
 }
 
 impl Jobs {
-    fn add(&mut self, layer: Layer, part: Range<usize>) {
-        let index = LAYERS.iter().position(|it| *it == layer);
+    fn add(&mut self, encoding: Encoding, part: Range<usize>) {
+        let index = ENCODINGS.iter().position(|it| *it == encoding);
         if let Some(parts) = index.and_then(|it| self.parts.get_mut(it)) {
             parts.push(part);
         }

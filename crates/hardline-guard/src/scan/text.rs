@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use super::Layer;
-use super::decode::{self, Layers, Out, base64, tag};
+use super::Encoding;
+use super::decode::{self, Encodings, Out, base64, tag};
 
 /// Length of `{"jsonrpc":"2.0","error":{}}`; no shorter message counts.
 pub(super) const MIN_MESSAGE: usize = 28;
@@ -28,7 +28,7 @@ pub(super) struct View<'a> {
     pub(super) units: &'a [Unit],
     /// Number of encodings that it was decoded from, and the last of them.
     pub(super) depth: usize,
-    pub(super) layer: Option<Layer>,
+    pub(super) encoding: Option<Encoding>,
 }
 
 /// A part that was decoded as a text of its own: a line, a string, a region of base64.
@@ -40,7 +40,7 @@ pub(super) struct Unit {
     /// Number of base64 letters skipped before it.
     phase: usize,
     /// The encodings to look for in it.
-    pub(super) layers: Layers,
+    pub(super) encodings: Encodings,
     /// Set if a message inside a line counts, because its brace was decoded.
     pub(super) has_braces: bool,
     /// Set if it is text, so that it may contain further encodings.
@@ -50,8 +50,8 @@ pub(super) struct Unit {
 impl Unit {
     /// Creates the unit of the original text.
     pub(super) fn given(length: usize) -> Self {
-        let (layers, range, source) = (Layers::ALL, 0..length, 0..length);
-        Self { range, source, phase: 0, layers, has_braces: true, is_text: true }
+        let (encodings, range, source) = (Encodings::ALL, 0..length, 0..length);
+        Self { range, source, phase: 0, encodings, has_braces: true, is_text: true }
     }
 }
 
@@ -117,33 +117,33 @@ impl DecodedText {
         self.bytes.capacity() <= MAX_SPARE
     }
 
-    pub(super) fn view(&self, depth: usize, layer: Layer) -> View<'_> {
+    pub(super) fn view(&self, depth: usize, encoding: Encoding) -> View<'_> {
         let Self { bytes, tags, units, .. } = self;
-        View { bytes, tags, units, depth, layer: Some(layer) }
+        View { bytes, tags, units, depth, encoding: Some(encoding) }
     }
 
-    /// Decodes the parts of `from` at `sources` with `layer`.
-    pub(super) fn decode(&mut self, layer: Layer, from: View<'_>, sources: &[Range<usize>]) {
+    /// Decodes the parts of `from` at `sources` with `encoding`.
+    pub(super) fn decode(&mut self, encoding: Encoding, from: View<'_>, sources: &[Range<usize>]) {
         self.bytes.clear();
         self.tags.clear();
         self.units.clear();
         for source in sources {
-            if layer == Layer::Base64 {
+            if encoding == Encoding::Base64 {
                 self.add_base64(from, source);
             } else {
-                self.add(layer, from, source);
+                self.add(encoding, from, source);
             }
         }
     }
-    fn add(&mut self, layer: Layer, from: View<'_>, source: &Range<usize>) {
+    fn add(&mut self, encoding: Encoding, from: View<'_>, source: &Range<usize>) {
         let start = self.bytes.len();
         let out = Out { bytes: &mut self.bytes, tags: &mut self.tags };
         let decoded =
-            decode::decode(layer, (from.bytes, from.tags), source.clone(), from.depth, out);
+            decode::decode(encoding, (from.bytes, from.tags), source.clone(), from.depth, out);
         // A JSON string without escapes is still a string.
-        let is_layer = decoded.has_escapes || layer == Layer::Json;
+        let is_encoding = decoded.has_escapes || encoding == Encoding::Json;
         // Too short for a message, or nothing was decoded.
-        if !is_layer || self.bytes.len() < start + MIN_MESSAGE {
+        if !is_encoding || self.bytes.len() < start + MIN_MESSAGE {
             self.bytes.truncate(start);
             self.tags.truncate(start);
             return;
@@ -152,7 +152,7 @@ impl DecodedText {
             range: start..self.bytes.len(),
             source: source.clone(),
             phase: 0,
-            layers: Layers::inside(layer).union(decoded.made),
+            encodings: Encodings::inside(encoding).union(decoded.made),
             has_braces: decoded.has_brace,
             is_text: true,
         });
@@ -174,7 +174,7 @@ impl DecodedText {
                 range: start..self.bytes.len(),
                 source: source.clone(),
                 phase,
-                layers: Layers::ALL,
+                encodings: Encodings::ALL,
                 has_braces: true,
                 is_text,
             });
@@ -210,19 +210,19 @@ impl DecodedText {
     /// Returns the range in the text that was decoded from which `range` came.
     pub(super) fn source(
         &self,
-        layer: Layer,
+        encoding: Encoding,
         from: View<'_>,
         range: &Range<usize>,
     ) -> Option<Range<usize>> {
         let mut places = Vec::new();
-        self.locate(layer, from, &[range.start, range.end.saturating_sub(1)], &mut places);
+        self.locate(encoding, from, &[range.start, range.end.saturating_sub(1)], &mut places);
         Some(places.first()?.start..places.last()?.end)
     }
 
     /// Finds the positions of the bytes at the sorted `positions` in the text that was decoded.
     pub(super) fn locate(
         &self,
-        layer: Layer,
+        encoding: Encoding,
         from: View<'_>,
         mut positions: &[usize],
         places: &mut Vec<Range<usize>>,
@@ -236,9 +236,9 @@ impl DecodedText {
             positions = rest;
             let inside = inside.iter().map(|it| it.saturating_sub(unit.range.start));
             let source = unit.source.clone();
-            match layer {
-                Layer::Base64 => base64::locate(from.bytes, source, unit.phase, inside, places),
-                _ => decode::locate(layer, from.bytes, source, inside, places),
+            match encoding {
+                Encoding::Base64 => base64::locate(from.bytes, source, unit.phase, inside, places),
+                _ => decode::locate(encoding, from.bytes, source, inside, places),
             }
         }
     }

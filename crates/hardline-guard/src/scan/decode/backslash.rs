@@ -1,11 +1,11 @@
 //! Backslash escapes: those of JSON, and `\x..`, `\u{…}` and `\U........` of other languages.
 
 use super::super::message::hex;
-use super::{Encoding, Escape};
+use super::{Escape, EscapeEncoding};
 
 pub(super) struct Backslash;
 
-impl Encoding for Backslash {
+impl EscapeEncoding for Backslash {
     const STARTS: [u8; 2] = [b'\\', b'\\'];
 
     #[inline]

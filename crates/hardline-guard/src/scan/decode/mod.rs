@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 use std::num::NonZeroU8;
 use std::ops::Range;
 
-use super::Layer;
+use super::Encoding;
 use super::block::find_either;
 use backslash::Backslash;
 use percent::Percent;
@@ -73,7 +73,7 @@ pub(super) struct Decoded {
     /// Set if one of them was a brace.
     pub(super) has_brace: bool,
     /// The encodings whose own escapes came out of it.
-    pub(super) made: Layers,
+    pub(super) made: Encodings,
 }
 
 impl Decoded {
@@ -83,9 +83,9 @@ impl Decoded {
         let [first, ..] = escape.bytes;
         match first {
             b'{' => self.has_brace = true,
-            b'\\' => self.made = self.made.and(Layer::Backslash),
-            b'&' => self.made = self.made.and(Layer::Reference),
-            b'%' => self.made = self.made.and(Layer::Percent),
+            b'\\' => self.made = self.made.and(Encoding::Backslash),
+            b'&' => self.made = self.made.and(Encoding::Reference),
+            b'%' => self.made = self.made.and(Encoding::Percent),
             _ => {}
         }
     }
@@ -93,25 +93,27 @@ impl Decoded {
 
 /// A set of the encodings that consist of escapes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Layers(u8);
+pub(super) struct Encodings(u8);
 
-impl Layers {
+impl Encodings {
     pub(super) const ALL: Self = Self(7);
 
-    pub(super) fn has(self, layer: Layer) -> bool {
-        self.0 & Self::of(layer).0 != 0
+    pub(super) fn has(self, encoding: Encoding) -> bool {
+        self.0 & Self::of(encoding).0 != 0
     }
 
-    /// Returns the encodings to look for inside of `layer`, besides those that came out of it.
+    /// Returns the encodings to look for inside of `encoding`, besides those that came out of it.
     ///
     /// An escape that existed before is either decoded in another order, and one order is enough;
     /// or it is a backslash, which HTML writers leave unchanged.
-    pub(super) fn inside(layer: Layer) -> Self {
-        match layer {
-            Layer::Json | Layer::Backslash => Self::of(Layer::Reference).and(Layer::Percent),
-            Layer::Reference => Self::of(Layer::Backslash).and(Layer::Percent),
-            Layer::Percent => Self::default(),
-            Layer::Base64 => Self::ALL,
+    pub(super) fn inside(encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::Json | Encoding::Backslash => {
+                Self::of(Encoding::Reference).and(Encoding::Percent)
+            }
+            Encoding::Reference => Self::of(Encoding::Backslash).and(Encoding::Percent),
+            Encoding::Percent => Self::default(),
+            Encoding::Base64 => Self::ALL,
         }
     }
 
@@ -119,16 +121,16 @@ impl Layers {
         Self(self.0 | other.0)
     }
 
-    fn and(self, layer: Layer) -> Self {
-        self.union(Self::of(layer))
+    fn and(self, encoding: Encoding) -> Self {
+        self.union(Self::of(encoding))
     }
 
-    fn of(layer: Layer) -> Self {
-        match layer {
-            Layer::Json | Layer::Backslash => Self(1),
-            Layer::Reference => Self(2),
-            Layer::Percent => Self(4),
-            Layer::Base64 => Self(0),
+    fn of(encoding: Encoding) -> Self {
+        match encoding {
+            Encoding::Json | Encoding::Backslash => Self(1),
+            Encoding::Reference => Self(2),
+            Encoding::Percent => Self(4),
+            Encoding::Base64 => Self(0),
         }
     }
 }
@@ -171,22 +173,22 @@ pub(super) struct Out<'a> {
     pub(super) tags: &'a mut Vec<u8>,
 }
 
-/// Decodes the escapes of `layer` in the part `range` of `text`, and appends the bytes and their
+/// Decodes the escapes of `encoding` in the part `range` of `text`, and appends the bytes and their
 /// tags to `out`. `tags` are those of the text, which is at the level `depth`; the original text
 /// has none.
 pub(super) fn decode(
-    layer: Layer,
+    encoding: Encoding,
     (text, tags): (&[u8], &[u8]),
     range: Range<usize>,
     depth: usize,
     out: Out<'_>,
 ) -> Decoded {
-    match layer {
-        Layer::Json => decode_as::<Backslash>((text, tags), range, depth, out, true),
-        Layer::Backslash => decode_as::<Backslash>((text, tags), range, depth, out, false),
-        Layer::Reference => decode_as::<Reference>((text, tags), range, depth, out, false),
-        Layer::Percent => decode_as::<Percent>((text, tags), range, depth, out, false),
-        Layer::Base64 => Decoded::default(),
+    match encoding {
+        Encoding::Json => decode_as::<Backslash>((text, tags), range, depth, out, true),
+        Encoding::Backslash => decode_as::<Backslash>((text, tags), range, depth, out, false),
+        Encoding::Reference => decode_as::<Reference>((text, tags), range, depth, out, false),
+        Encoding::Percent => decode_as::<Percent>((text, tags), range, depth, out, false),
+        Encoding::Base64 => Decoded::default(),
     }
 }
 
@@ -194,7 +196,7 @@ pub(super) fn decode(
 /// it.
 const STRIDE: usize = 16;
 
-fn decode_as<E: Encoding>(
+fn decode_as<E: EscapeEncoding>(
     (text, tags): (&[u8], &[u8]),
     range: Range<usize>,
     depth: usize,
@@ -254,21 +256,23 @@ fn copy(out: &mut [u8], to: usize, from: &[u8], range: &Range<usize>) {
 
 /// Finds the sources of the decoded bytes at the sorted `positions`, in the part `range` of `text`.
 pub(super) fn locate(
-    layer: Layer,
+    encoding: Encoding,
     text: &[u8],
     range: Range<usize>,
     positions: impl Iterator<Item = usize>,
     places: &mut Vec<Range<usize>>,
 ) {
-    match layer {
-        Layer::Json | Layer::Backslash => locate_as::<Backslash>(text, range, positions, places),
-        Layer::Reference => locate_as::<Reference>(text, range, positions, places),
-        Layer::Percent => locate_as::<Percent>(text, range, positions, places),
-        Layer::Base64 => {}
+    match encoding {
+        Encoding::Json | Encoding::Backslash => {
+            locate_as::<Backslash>(text, range, positions, places)
+        }
+        Encoding::Reference => locate_as::<Reference>(text, range, positions, places),
+        Encoding::Percent => locate_as::<Percent>(text, range, positions, places),
+        Encoding::Base64 => {}
     }
 }
 
-fn locate_as<E: Encoding>(
+fn locate_as<E: EscapeEncoding>(
     text: &[u8],
     range: Range<usize>,
     mut positions: impl Iterator<Item = usize>,
@@ -301,7 +305,7 @@ fn locate_as<E: Encoding>(
 }
 
 /// An encoding that consists of escapes.
-trait Encoding {
+trait EscapeEncoding {
     /// The bytes with which an escape may start.
     const STARTS: [u8; 2];
 
@@ -319,7 +323,7 @@ struct Walk<'a, E> {
     encoding: PhantomData<E>,
 }
 
-impl<'a, E: Encoding> Walk<'a, E> {
+impl<'a, E: EscapeEncoding> Walk<'a, E> {
     fn new(text: &'a [u8], range: Range<usize>) -> Self {
         let part = text.get(..range.end).unwrap_or(text);
         Self { text, part, at: Some(range.start), encoding: PhantomData }
@@ -345,14 +349,15 @@ impl<'a, E: Encoding> Walk<'a, E> {
 mod tests {
     use super::*;
 
-    fn check(layer: Layer, text: &str, expected: &str) {
+    fn check(encoding: Encoding, text: &str, expected: &str) {
         let (mut out, mut tags) = (Vec::new(), Vec::new());
         let to = Out { bytes: &mut out, tags: &mut tags };
-        let has_escapes = decode(layer, (text.as_bytes(), &[]), 0..text.len(), 0, to).has_escapes;
+        let has_escapes =
+            decode(encoding, (text.as_bytes(), &[]), 0..text.len(), 0, to).has_escapes;
         assert_eq!(String::from_utf8_lossy(&out), expected, "{text}");
         assert_eq!(has_escapes, text != expected, "{text}");
         let mut places = Vec::new();
-        locate(layer, text.as_bytes(), 0..text.len(), 0..=out.len(), &mut places);
+        locate(encoding, text.as_bytes(), 0..text.len(), 0..=out.len(), &mut places);
         assert!(places.is_sorted_by_key(|it| it.start), "{text}");
         assert_eq!((places.len(), tags.len()), (out.len() + 1, out.len()), "{text}");
         for ((byte, tag), place) in out.iter().zip(&tags).zip(&places) {
@@ -366,16 +371,24 @@ mod tests {
 
     #[test]
     fn decodes_backslashes() {
-        check(Layer::Backslash, r#"{\"a\":\"\u007b\x7d\/\\n\n\"}"#, "{\"a\":\"{}/\\n\n\"}");
-        check(Layer::Backslash, r"\ud83d\ude00 \ud83d \u{1f600} \U0001F600", "😀 \u{fffd} 😀 😀");
-        check(Layer::Backslash, r"C:\dir\user \q \", r"C:\dir\user \q \");
+        check(Encoding::Backslash, r#"{\"a\":\"\u007b\x7d\/\\n\n\"}"#, "{\"a\":\"{}/\\n\n\"}");
+        check(
+            Encoding::Backslash,
+            r"\ud83d\ude00 \ud83d \u{1f600} \U0001F600",
+            "😀 \u{fffd} 😀 😀",
+        );
+        check(Encoding::Backslash, r"C:\dir\user \q \", r"C:\dir\user \q \");
     }
 
     #[test]
     fn decodes_references() {
-        check(Layer::Reference, "&quot;&#123;&#x7B;&lcub;&amp;quot;&apos;&#39;", "\"{{{&quot;''");
         check(
-            Layer::Reference,
+            Encoding::Reference,
+            "&quot;&#123;&#x7B;&lcub;&amp;quot;&apos;&#39;",
+            "\"{{{&quot;''",
+        );
+        check(
+            Encoding::Reference,
             "&quot &#34x &ampx; a & b &unknown; &#;",
             "\" \"x &x; a & b &unknown; &#;",
         );
@@ -383,7 +396,7 @@ mod tests {
 
     #[test]
     fn decodes_percents() {
-        check(Layer::Percent, "%7B%22a%22%3A+%22b%22%7d%u007b", "{\"a\": \"b\"}{");
-        check(Layer::Percent, "100% a+b %zz %", "100% a+b %zz %");
+        check(Encoding::Percent, "%7B%22a%22%3A+%22b%22%7d%u007b", "{\"a\": \"b\"}{");
+        check(Encoding::Percent, "100% a+b %zz %", "100% a+b %zz %");
     }
 }

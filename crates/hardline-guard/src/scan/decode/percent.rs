@@ -1,11 +1,11 @@
 //! Percent-encoding of URLs and forms, and `%u....` of old scripts.
 
 use super::super::message::hex;
-use super::{Encoding, Escape};
+use super::{Escape, EscapeEncoding};
 
 pub(super) struct Percent;
 
-impl Encoding for Percent {
+impl EscapeEncoding for Percent {
     const STARTS: [u8; 2] = [b'%', b'+'];
 
     #[inline]

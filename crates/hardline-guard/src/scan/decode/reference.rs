@@ -3,11 +3,11 @@
 //! As in HTML, numbers and the oldest names count without their semicolon too.
 
 use super::super::message::hex;
-use super::{Encoding, Escape};
+use super::{Escape, EscapeEncoding};
 
 pub(super) struct Reference;
 
-impl Encoding for Reference {
+impl EscapeEncoding for Reference {
     const STARTS: [u8; 2] = [b'&', b'&'];
 
     #[inline]

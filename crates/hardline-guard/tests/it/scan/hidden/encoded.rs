@@ -22,7 +22,7 @@ fn hidden_text_behind_an_encoding_is_reported() {
         let hits = scan(&text);
         let hit = hits.iter().find(|it| it.rule == Rule::ContentHidden).expect(&text);
         assert_eq!(hit.severity, Severity::Medium, "{text}");
-        assert_eq!(hit.layers.len(), 1, "{text}");
+        assert_eq!(hit.encodings.len(), 1, "{text}");
     }
 }
 

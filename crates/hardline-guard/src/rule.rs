@@ -41,7 +41,7 @@ impl Action {
     }
 }
 
-/// A property by which the guard treats a rule differently from others of its layer.
+/// A property by which the guard treats a rule differently from others of its group.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Trait {
     /// Matches JSON-RPC in content: the setting `allow_jsonrpc` applies to it.
@@ -89,10 +89,10 @@ macro_rules! rules {
         }
 
         impl Rule {
-            /// All rules, layer by layer.
+            /// All rules, group by group.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// Returns the name, `layer.rule`.
+            /// Returns the name, `group.rule`.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
@@ -179,8 +179,8 @@ rules! {
 
 impl Rule {
     /// Returns the part of the name before the dot.
-    pub fn layer(self) -> &'static str {
-        self.name().split_once('.').map_or("", |(layer, _)| layer)
+    pub fn group(self) -> &'static str {
+        self.name().split_once('.').map_or("", |(group, _)| group)
     }
 }
 
@@ -194,7 +194,7 @@ impl Rule {
     /// and starts.
     pub fn is_without_tool(self) -> bool {
         // Only content and tool lists belong to a tool.
-        matches!(self.layer(), "frame" | "session" | "launch")
+        matches!(self.group(), "frame" | "session" | "launch")
     }
 }
 

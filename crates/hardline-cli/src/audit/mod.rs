@@ -144,7 +144,7 @@ struct Style {
 /// Filters for findings.
 #[derive(Debug, clap::Args)]
 struct Rules {
-    /// Only this rule, such as content.frame, or this layer, such as content
+    /// Only this rule, such as content.frame, or this group, such as content
     #[arg(long, value_name = "RULE", value_parser = read_rules)]
     rule: Option<String>,
 
@@ -195,10 +195,10 @@ impl Rules {
 
 /// Returns the rule name, or `LAYER.*`, as the database expects it.
 fn read_rules(name: &str) -> Result<String, String> {
-    // Both `content` and `content.*` select a layer.
-    let layer = name.strip_suffix(".*").unwrap_or(name);
-    if Rule::ALL.iter().any(|rule| rule.layer() == layer) {
-        return Ok(format!("{layer}.*"));
+    // Both `content` and `content.*` select a group.
+    let group = name.strip_suffix(".*").unwrap_or(name);
+    if Rule::ALL.iter().any(|rule| rule.group() == group) {
+        return Ok(format!("{group}.*"));
     }
     read_rule(name).map(|rule| rule.to_string())
 }

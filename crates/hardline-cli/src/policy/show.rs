@@ -107,7 +107,7 @@ impl PolicyShowArgs {
 
 /// Returns true if a rule can have findings in this direction.
 fn can_be(rule: Rule, direction: Direction) -> bool {
-    direction == Direction::ServerToClient || !matches!(rule.layer(), "tool" | "launch")
+    direction == Direction::ServerToClient || !matches!(rule.group(), "tool" | "launch")
 }
 
 /// Returns the row of a rule, with its actions in both directions.

@@ -60,7 +60,7 @@ fn is_refusal(finding: &Finding) -> bool {
 
 /// Returns true if a finding is about the bytes of a line, not about the message in it.
 pub(super) fn is_about_frame(finding: &Finding) -> bool {
-    finding.rule.layer() == "frame"
+    finding.rule.group() == "frame"
 }
 
 impl LineScanner<'_, '_> {

@@ -203,7 +203,7 @@ fn each_attack_is_found_by_its_rule_and_everybody_is_answered_once() {
     for attack in attacks() {
         // Tool lists and dying servers are tested elsewhere, and a tool cannot be called before the
         // handshake is over.
-        let rule = attack.rule.filter(|it| it.layer() != "tool" && *it != Rule::SessionLifecycle);
+        let rule = attack.rule.filter(|it| it.group() != "tool" && *it != Rule::SessionLifecycle);
         let fault = rule.and_then(|rule| fault(&attack, rule));
         faults.extend(fault.map(|fault| format!("{}: {fault}", attack.name)));
     }

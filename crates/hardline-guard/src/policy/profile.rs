@@ -65,7 +65,7 @@ impl Profile {
             Direction::ServerToClient => action,
             Direction::ClientToServer if rule == Rule::SessionBurst => Action::Allow,
             // The client sends arguments on purpose, so they are never edited or blocked.
-            Direction::ClientToServer if rule.layer() == "content" => action.min(Action::Log),
+            Direction::ClientToServer if rule.group() == "content" => action.min(Action::Log),
             Direction::ClientToServer => action,
         }
     }

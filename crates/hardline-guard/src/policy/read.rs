@@ -334,13 +334,13 @@ fn rule(reader: &mut Reader<'_>, name: &str, span: Range<usize>, path: &str) -> 
     if reader.faults.count_if_full() {
         return None;
     }
-    let rules = Rule::ALL.iter().filter(|rule| rule.layer() == name);
+    let rules = Rule::ALL.iter().filter(|rule| rule.group() == name);
     let of_layer: Vec<_> = rules.map(|rule| rule.name()).collect();
     let (message, help) = if of_layer.is_empty() {
         let help = nearest_rule(name).map(|near| format!("did you mean `{near}`?"));
         (format!("no such rule: {}", quoted(name)), help)
     } else {
-        let message = format!("{} is a layer, and rules are set one by one", quoted(name));
+        let message = format!("{} is a group, and rules are set one by one", quoted(name));
         (message, Some(format!("it has {}", list(&of_layer))))
     };
     match help {

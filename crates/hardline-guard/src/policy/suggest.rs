@@ -23,11 +23,11 @@ pub(super) fn nearest<'k>(word: &str, known: impl IntoIterator<Item = &'k str>) 
         .map(|(_, it)| it)
 }
 
-/// Returns the rule that is most similar to `name`, even if its layer is missing or wrong.
+/// Returns the rule that is most similar to `name`, even if its group is missing or wrong.
 pub(super) fn nearest_rule(name: &str) -> Option<&'static str> {
     let names = Rule::ALL.iter().map(|rule| rule.name());
     nearest(name, names.clone()).or_else(|| {
-        // The layer is missing or wrong: compares the second parts only.
+        // The group is missing or wrong: compares the second parts only.
         let last = name.rsplit('.').next()?;
         let short_names = names.clone().filter_map(|it| it.split_once('.')).map(|(_, it)| it);
         let short = nearest(last, short_names)?;

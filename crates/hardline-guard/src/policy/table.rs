@@ -55,7 +55,7 @@ impl Actions {
     /// Lowers the actions for content that a user has approved: `content.*` sanitizes at most and
     /// `tool.poison` logs at most, in one direction.
     pub(crate) fn soften(&mut self, direction: Direction) {
-        let content = Rule::ALL.iter().filter(|rule| rule.layer() == "content");
+        let content = Rule::ALL.iter().filter(|rule| rule.group() == "content");
         for &rule in content {
             for cell in self.row_mut(rule, direction) {
                 *cell = Action::Sanitize.min(*cell);

@@ -161,7 +161,7 @@ pub(super) mod tests {
     #[test]
     fn every_content_rule_belongs_to_content() {
         for (rule, _) in PATTERNS {
-            assert_eq!(rule.layer(), "content");
+            assert_eq!(rule.group(), "content");
         }
     }
 }

@@ -61,9 +61,9 @@ impl Capabilities {
 
     /// Adds the kinds of requests that may be tasks: `{"sampling": {"createMessage": {}}}`.
     fn add_task_requests(&mut self, requests: Value<'_>) {
-        for (layer, methods) in requests.members() {
+        for (area, methods) in requests.members() {
             for (method, _) in methods.members().filter(|(_, value)| is_declared(*value)) {
-                self.add("tasks", &format!("requests.{layer}.{method}"));
+                self.add("tasks", &format!("requests.{area}.{method}"));
             }
         }
     }

@@ -95,7 +95,7 @@ fn arguments_to_a_tool_are_never_edited_by_a_profile() {
         for &rule in Rule::ALL {
             let from_client = policy.action(rule, None, None, ClientToServer);
             match rule {
-                _ if rule.layer() == "content" => assert!(from_client <= Action::Log),
+                _ if rule.group() == "content" => assert!(from_client <= Action::Log),
                 Rule::SessionBurst => assert!(from_client <= Action::Log),
                 _ => assert_eq!(from_client, policy.action(rule, None, None, ServerToClient)),
             }

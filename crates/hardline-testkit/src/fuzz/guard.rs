@@ -92,14 +92,14 @@ impl Guards {
         let Some(observing) = self.profiles.first_mut() else { return };
         let findings = observing.check_frame(Direction::ServerToClient, line).findings;
         // A refused frame has no strings to scan.
-        if findings.iter().any(|it| it.rule.layer() == "frame") {
+        if findings.iter().any(|it| it.rule.group() == "frame") {
             return;
         }
         let pieces = pieces(line).into_iter().flatten();
         let strings = pieces.filter_map(|it| Some(unescaped(line.get(it.range)?)));
         let hits = strings.flat_map(|it| self.scanner.scan(&it).hits);
         let expected: Vec<_> = hits.map(|it| (it.rule, it.severity)).collect();
-        let content = findings.iter().filter(|it| it.rule.layer() == "content");
+        let content = findings.iter().filter(|it| it.rule.group() == "content");
         let actual: Vec<_> = content.map(|it| (it.rule, it.severity)).collect();
         assert_eq!(actual, expected, "in {}", String::from_utf8_lossy(line));
     }

@@ -111,7 +111,7 @@ fn describe(rule: Rule) -> Value {
         "help": {"text": text, "markdown": text},
         "defaultConfiguration": {"level": level(rule.severity())},
         "properties": {
-            "tags": ["security", rule.layer()],
+            "tags": ["security", rule.group()],
             "security-severity": score(rule.severity()),
         },
     })

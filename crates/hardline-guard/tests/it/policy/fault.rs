@@ -149,7 +149,7 @@ session = "block"
              `log`, `sanitize`, `block` and `close`",
             "line 7, column 13: rules.frame.bom: expected a string, not an integer",
             "line 8, column 9: rules.nothing.at-all: no such rule: `nothing.at-all`",
-            "line 9, column 1: rules.session: `session` is a layer, and rules are set one by \
+            "line 9, column 1: rules.session: `session` is a group, and rules are set one by \
              one; it has `session.unsolicited-response`, `session.duplicate-response`, \
              `session.id-type`, `session.duplicate-id`, `session.wrong-direction`, \
              `session.capability`, `session.lifecycle`, `session.unknown-method` and \

@@ -108,7 +108,7 @@ const PLAIN: &[Disguise] = &[
     ("non-ASCII inside", |it| format!("{{\"ключ\":\"值 😀\",{}", &plain(it)[1..])),
 ];
 
-/// One layer of encoding: high.
+/// One encoding: high.
 const ENCODED: &[Disguise] = &[
     ("JSON string", |it| encode::json_string(&plain(it))),
     ("JSON string in JSON", |it| format!("{{\"a\":[{}]}}", encode::json_string(&plain(it)))),
@@ -136,7 +136,7 @@ const ENCODED: &[Disguise] = &[
     }),
 ];
 
-/// Base64, or two layers: medium.
+/// Base64, or two encodings: medium.
 const DEEP: &[Disguise] = &[
     ("base64", |it| encode::base64(&plain(it))),
     ("base64url", |it| encode::base64url(&plain(it))),
@@ -183,7 +183,7 @@ fn generated() -> Vec<Case> {
     let groups: [(&str, &[Disguise], Rule, Severity); 3] = [
         ("plain", PLAIN, Rule::ContentFrame, Severity::Critical),
         ("encoded", ENCODED, Rule::ContentEncodedFrame, Severity::High),
-        ("base64 or two layers", DEEP, Rule::ContentEncodedFrame, Severity::Medium),
+        ("base64 or two encodings", DEEP, Rule::ContentEncodedFrame, Severity::Medium),
     ];
     let mut cases = Vec::new();
     for (group, disguises, rule, severity) in groups {

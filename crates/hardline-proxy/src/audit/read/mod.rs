@@ -48,7 +48,7 @@ pub struct Query {
     pub session: Option<String>,
     /// Only records from this time on, and sessions that wrote a record since then.
     pub since: Option<Time>,
-    /// Only findings of this rule, or of a whole layer if the text ends with `.*`.
+    /// Only findings of this rule, or of a whole group if the text ends with `.*`.
     pub rule: Option<String>,
     /// Only findings of this severity or above.
     pub severity: Severity,

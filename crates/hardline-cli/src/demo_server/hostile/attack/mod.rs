@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn every_rule_has_an_attack() {
         // A running server cannot change its own launch.
-        let rules = Rule::ALL.iter().filter(|rule| rule.layer() != "launch");
+        let rules = Rule::ALL.iter().filter(|rule| rule.group() != "launch");
         let missing = rules.filter(|rule| !all().any(|it| it.rule == Some(**rule)));
         assert_eq!(missing.collect::<Vec<_>>(), Vec::<&Rule>::new());
     }

@@ -65,18 +65,18 @@
 
 use std::collections::HashMap;
 
-use self::layer::{Layers, Says};
 use self::read::Read;
+use self::statement::{AllStatements, Says};
 use crate::finding::{Direction, Finding};
 use crate::rule::{Action, Rule};
 
 mod error;
 mod launch;
-mod layer;
 mod profile;
 mod read;
 mod setting;
 mod settings;
+mod statement;
 mod suggest;
 mod switch;
 mod table;
@@ -95,7 +95,7 @@ pub use why::Explanation;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Policy {
     profile: Profile,
-    layers: Layers,
+    statements: AllStatements,
     settings: PolicySettings,
     /// The actions for all servers without a table of their own.
     actions: Actions,
@@ -120,7 +120,7 @@ impl Policy {
     pub fn profile(profile: Profile) -> Self {
         let read = Read {
             profile,
-            layers: Layers::default(),
+            statements: AllStatements::default(),
             settings: PolicySettings::of(profile),
             server_settings: Vec::new(),
         };
@@ -154,7 +154,7 @@ impl Policy {
 
     /// Returns the profile of a server: its own, or that of the policy.
     pub fn base_of(&self, server: Option<&str>) -> Profile {
-        let chain = self.layers.chain(server, None);
+        let chain = self.statements.chain(server, None);
         // The last statement is the most specific one.
         let own = chain.iter().rev().find_map(|statement| match statement.says {
             Says::Profile(profile) => Some(profile),
@@ -213,7 +213,7 @@ impl Policy {
         tool: Option<&str>,
         direction: Direction,
     ) -> Explanation {
-        Explanation::new(&self.layers, self.profile, (rule, direction), server, tool)
+        Explanation::new(&self.statements, self.profile, (rule, direction), server, tool)
     }
 
     /// Returns the names of the servers in the policy, sorted.
@@ -241,17 +241,18 @@ impl Policy {
     }
 
     fn new(read: Read) -> Self {
-        let Read { profile, layers, settings, server_settings } = read;
+        let Read { profile, statements, settings, server_settings } = read;
         let mut own: HashMap<_, _> = server_settings.into_iter().collect();
-        let servers = layers.servers.iter().map(|(name, layer)| {
+        let servers = statements.servers.iter().map(|(name, its)| {
             // All tables are built here, so that the hot path only looks them up.
-            let table = |tool| layers.actions(profile, Some(name), tool);
-            let tools = layer.tools.keys().map(|tool| (tool.clone(), table(Some(tool)))).collect();
+            let table = |tool| statements.actions(profile, Some(name), tool);
+            let tools = its.tools.keys().map(|tool| (tool.clone(), table(Some(tool)))).collect();
             let settings = own.remove(name).unwrap_or_else(|| settings.clone());
             (name.clone(), Server { actions: table(None), settings, tools })
         });
         let servers = servers.collect();
-        Self { profile, actions: layers.actions(profile, None, None), servers, layers, settings }
+        let actions = statements.actions(profile, None, None);
+        Self { profile, actions, servers, statements, settings }
     }
 }
 

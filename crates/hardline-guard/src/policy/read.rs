@@ -12,9 +12,9 @@ use hardline_wire::excerpt::Excerpt;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Faults, PolicyError, quoted};
-use super::layer::{Layer, Layers, Says, ServerLayer, Statement};
 use super::setting::PolicySettings;
 use super::settings::read_settings;
+use super::statement::{AllStatements, Says, ServerStatements, Statement, Statements};
 use super::suggest::{list, nearest_rule};
 use super::value::{Node, Reader, Scope, join};
 use super::{Origin, Place, Profile};
@@ -27,7 +27,7 @@ use Direction::{ClientToServer, ServerToClient};
 #[derive(Debug)]
 pub(super) struct Read {
     pub(super) profile: Profile,
-    pub(super) layers: Layers,
+    pub(super) statements: AllStatements,
     pub(super) settings: PolicySettings,
     /// Only for servers whose settings differ from the global ones.
     pub(super) server_settings: Vec<(String, PolicySettings)>,
@@ -89,12 +89,12 @@ fn policy(reader: &mut Reader<'_>, top: &DeTable<'_>, given: Option<Profile>) ->
     let own = profile(reader, &scope);
     let profile = given.or(own.as_ref().map(|(profile, _)| *profile)).unwrap_or_default();
 
-    let mut layers = Layers::default();
+    let mut all = AllStatements::default();
     // A profile of the text that the caller replaced must not appear as an origin.
     if let Some((own, origin)) = own.filter(|(own, _)| *own == profile) {
-        layers.global.add(Statement { says: Says::Profile(own), origin });
+        all.global.add(Statement { says: Says::Profile(own), origin });
     }
-    allow_jsonrpc(reader, &scope, "danger_allow_jsonrpc", &mut layers.global);
+    allow_jsonrpc(reader, &scope, "danger_allow_jsonrpc", &mut all.global);
     // `rules` may only tighten the profile; the `danger_` keys have no such bound.
     for (key, direction, is_bound) in [
         ("rules", ServerToClient, true),
@@ -103,7 +103,7 @@ fn policy(reader: &mut Reader<'_>, top: &DeTable<'_>, given: Option<Profile>) ->
         ("danger_client_rules", ClientToServer, false),
     ] {
         let at_least = is_bound.then_some(profile);
-        rules(reader, &scope, key, direction, at_least, &mut layers.global);
+        rules(reader, &scope, key, direction, at_least, &mut all.global);
     }
 
     let mut settings = PolicySettings::of(profile);
@@ -114,23 +114,23 @@ fn policy(reader: &mut Reader<'_>, top: &DeTable<'_>, given: Option<Profile>) ->
             let path = join(&servers.path, name.get_ref());
             if let Some(table) = reader.as_table(value, &path) {
                 let scope = Scope { table, path };
-                let layer = layers.servers.entry(name.get_ref().to_string()).or_default();
-                if let Some(own) = server(reader, &scope, layer, &settings) {
+                let statements = all.servers.entry(name.get_ref().to_string()).or_default();
+                if let Some(own) = server(reader, &scope, statements, &settings) {
                     server_settings.push((name.get_ref().to_string(), own));
                 }
             }
         }
     }
     // After the server tables, so that a conflict is reported at the `[[allow]]`.
-    allows(reader, &scope, &mut layers);
-    Read { profile, layers, settings, server_settings }
+    allows(reader, &scope, &mut all);
+    Read { profile, statements: all, settings, server_settings }
 }
 
 /// Parses the table of one server. Returns its settings if they differ from the global ones.
 fn server(
     reader: &mut Reader<'_>,
     scope: &Scope<'_, '_>,
-    layer: &mut ServerLayer,
+    statements: &mut ServerStatements,
     global: &PolicySettings,
 ) -> Option<PolicySettings> {
     reader.known_keys(scope, &[SHARED_KEYS, SERVER_KEYS].concat());
@@ -139,22 +139,22 @@ fn server(
         // A profile sets only these three; the other settings are inherited.
         let PolicySettings { burst, close_after, hold_back_ms, .. } = PolicySettings::of(profile);
         settings = PolicySettings { burst, close_after, hold_back_ms, ..settings };
-        layer.own.add(Statement { says: Says::Profile(profile), origin });
+        statements.own.add(Statement { says: Says::Profile(profile), origin });
     }
-    allow_jsonrpc(reader, scope, "allow_jsonrpc", &mut layer.own);
-    rules(reader, scope, "rules", ServerToClient, None, &mut layer.own);
-    rules(reader, scope, "client_rules", ClientToServer, None, &mut layer.own);
+    allow_jsonrpc(reader, scope, "allow_jsonrpc", &mut statements.own);
+    rules(reader, scope, "rules", ServerToClient, None, &mut statements.own);
+    rules(reader, scope, "client_rules", ClientToServer, None, &mut statements.own);
     read_settings(reader, scope, &mut settings);
     if let Some(tools) = reader.table(scope, "tool") {
         for (name, value) in tools.table {
             let path = join(&tools.path, name.get_ref());
             if let Some(table) = reader.as_table(value, &path) {
                 let scope = Scope { table, path };
-                let layer = layer.tools.entry(name.get_ref().to_string()).or_default();
+                let statements = statements.tools.entry(name.get_ref().to_string()).or_default();
                 reader.known_keys(&scope, TOOL_KEYS);
-                allow_jsonrpc(reader, &scope, "allow_jsonrpc", layer);
-                rules(reader, &scope, "rules", ServerToClient, None, layer);
-                rules(reader, &scope, "client_rules", ClientToServer, None, layer);
+                allow_jsonrpc(reader, &scope, "allow_jsonrpc", statements);
+                rules(reader, &scope, "rules", ServerToClient, None, statements);
+                rules(reader, &scope, "client_rules", ClientToServer, None, statements);
             }
         }
     }
@@ -170,11 +170,16 @@ fn profile(reader: &mut Reader<'_>, scope: &Scope<'_, '_>) -> Option<(Profile, O
     Some((profile, origin(reader, value, key, None)))
 }
 
-fn allow_jsonrpc(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, key: &str, layer: &mut Layer) {
+fn allow_jsonrpc(
+    reader: &mut Reader<'_>,
+    scope: &Scope<'_, '_>,
+    key: &str,
+    statements: &mut Statements,
+) {
     if let Some((allows, value)) = reader.boolean(scope, key) {
         let key = format!("{} = {allows}", join(&scope.path, key));
         let origin = origin(reader, value, key, None);
-        layer.add(Statement { says: Says::AllowJsonrpc(allows), origin });
+        statements.add(Statement { says: Says::AllowJsonrpc(allows), origin });
     }
 }
 
@@ -185,7 +190,7 @@ fn rules(
     key: &str,
     direction: Direction,
     at_least: Option<Profile>,
-    layer: &mut Layer,
+    statements: &mut Statements,
 ) {
     let Some(rules) = reader.table(scope, key) else { return };
     for (name, value) in rules.table {
@@ -195,12 +200,12 @@ fn rules(
                 for (last, value) in inner {
                     let name = format!("{}.{}", name.get_ref(), last.get_ref());
                     let at = (last.span(), &*rules.path);
-                    one_rule(reader, (&name, value), at, direction, at_least, layer);
+                    one_rule(reader, (&name, value), at, direction, at_least, statements);
                 }
             }
             _ => {
                 let at = (name.span(), &*rules.path);
-                one_rule(reader, (name.get_ref(), value), at, direction, at_least, layer);
+                one_rule(reader, (name.get_ref(), value), at, direction, at_least, statements);
             }
         }
     }
@@ -212,7 +217,7 @@ fn one_rule(
     (span, path): (Range<usize>, &str),
     direction: Direction,
     at_least: Option<Profile>,
-    layer: &mut Layer,
+    statements: &mut Statements,
 ) {
     let path = format!("{path}.{}", Excerpt::new(name.as_bytes(), 80));
     let Some(rule) = rule(reader, name, span, &path) else { return };
@@ -247,11 +252,11 @@ fn one_rule(
 
     let origin = origin(reader, value, format!("{path} = \"{}\"", action.name()), None);
     let statement = Statement { says: Says::Rule(rule, Some(direction), action), origin };
-    add(reader, value, &path, layer, statement);
+    add(reader, value, &path, statements, statement);
 }
 
 /// Parses the `[[allow]]` entries.
-fn allows(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, layers: &mut Layers) {
+fn allows(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, all: &mut AllStatements) {
     let Some(value) = scope.table.get("allow") else { return };
     let DeValue::Array(entries) = value.get_ref() else {
         let help = "write `[[allow]]`, with two brackets: there may be several";
@@ -260,12 +265,17 @@ fn allows(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, layers: &mut Layers) {
     for (index, entry) in entries.iter().enumerate() {
         let path = format!("allow[{index}]");
         if let Some(table) = reader.as_table(entry, &path) {
-            allow(reader, entry, &Scope { table, path }, layers);
+            allow(reader, entry, &Scope { table, path }, all);
         }
     }
 }
 
-fn allow(reader: &mut Reader<'_>, entry: &Node<'_>, scope: &Scope<'_, '_>, layers: &mut Layers) {
+fn allow(
+    reader: &mut Reader<'_>,
+    entry: &Node<'_>,
+    scope: &Scope<'_, '_>,
+    all: &mut AllStatements,
+) {
     let path = &*scope.path;
     reader.known_keys(scope, ALLOW_KEYS);
     let name = reader.required(entry, scope, "rule", "name the rule that raised the false alarm");
@@ -304,23 +314,23 @@ fn allow(reader: &mut Reader<'_>, entry: &Node<'_>, scope: &Scope<'_, '_>, layer
     };
     let origin = origin(reader, value, key, Some(reason.to_owned()));
     let statement = Statement { says: Says::Rule(rule, None, Action::Allow), origin };
-    let layer = layers.servers.entry(server.to_owned()).or_default();
-    let layer = match tool {
-        Some(tool) if tool != "*" => layer.tools.entry(tool.to_owned()).or_default(),
-        _ => &mut layer.own,
+    let of_server = all.servers.entry(server.to_owned()).or_default();
+    let statements = match tool {
+        Some(tool) if tool != "*" => of_server.tools.entry(tool.to_owned()).or_default(),
+        _ => &mut of_server.own,
     };
-    add(reader, value, path, layer, statement);
+    add(reader, value, path, statements, statement);
 }
 
-/// Adds a statement to its layer, or reports a fault if the layer already decides the same.
+/// Adds a statement, or reports a fault if an earlier one decides the same.
 fn add(
     reader: &mut Reader<'_>,
     value: &Node<'_>,
     path: &str,
-    layer: &mut Layer,
+    statements: &mut Statements,
     statement: Statement,
 ) {
-    if let Some(earlier) = layer.add(statement) {
+    if let Some(earlier) = statements.add(statement) {
         let message = format!("decided already by {}", earlier.origin);
         reader.faults.add_with_help(value.span(), path, message, "keep one of the two");
     }
@@ -335,13 +345,13 @@ fn rule(reader: &mut Reader<'_>, name: &str, span: Range<usize>, path: &str) -> 
         return None;
     }
     let rules = Rule::ALL.iter().filter(|rule| rule.group() == name);
-    let of_layer: Vec<_> = rules.map(|rule| rule.name()).collect();
-    let (message, help) = if of_layer.is_empty() {
+    let of_group: Vec<_> = rules.map(|rule| rule.name()).collect();
+    let (message, help) = if of_group.is_empty() {
         let help = nearest_rule(name).map(|near| format!("did you mean `{near}`?"));
         (format!("no such rule: {}", quoted(name)), help)
     } else {
         let message = format!("{} is a group, and rules are set one by one", quoted(name));
-        (message, Some(format!("it has {}", list(&of_layer))))
+        (message, Some(format!("it has {}", list(&of_group))))
     };
     match help {
         Some(help) => reader.faults.add_with_help(span, path, message, help),

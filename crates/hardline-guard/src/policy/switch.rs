@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use hardline_wire::limits::LimitError;
 
-use super::layer::{Says, ServerLayer, Statement};
 use super::read::Read;
+use super::statement::{Says, ServerStatements, Statement};
 use super::{Origin, Place, Policy};
 use crate::rule::{Action, Rule};
 use crate::tools::Glob;
@@ -61,25 +61,25 @@ impl Policy {
             let origin = Origin { place: Place::Builtin, key: key.to_owned(), reason: None };
             Statement { says, origin }
         };
-        let mut layer = self.layers.servers.remove(server).unwrap_or_default();
+        let mut statements = self.statements.servers.remove(server).unwrap_or_default();
         if switches.allows_jsonrpc {
-            layer.own.push(said("--allow-jsonrpc", Says::AllowJsonrpc(true)));
+            statements.own.push(said("--allow-jsonrpc", Says::AllowJsonrpc(true)));
         }
         if switches.allows_everything {
             // Statements about the tools of this server would otherwise override the switch.
-            layer = ServerLayer::default();
+            statements = ServerStatements::default();
             for &rule in Rule::ALL {
                 let says = Says::Rule(rule, None, Action::Allow);
-                layer.own.push(said("--danger-no-guard", says));
+                statements.own.push(said("--danger-no-guard", says));
             }
         }
-        self.layers.servers.insert(server.to_owned(), layer);
+        self.statements.servers.insert(server.to_owned(), statements);
         let others = self.servers.into_iter().filter(|(name, _)| name != server);
         let mut server_settings: Vec<_> = others.map(|(name, it)| (name, it.settings)).collect();
         server_settings.push((server.to_owned(), settings));
         Ok(Self::new(Read {
             profile: self.profile,
-            layers: self.layers,
+            statements: self.statements,
             settings: self.settings,
             server_settings,
         }))

@@ -4,7 +4,7 @@ use std::fmt;
 
 use hardline_wire::excerpt::Excerpt;
 
-use super::layer::{Layers, Says};
+use super::statement::{AllStatements, Says};
 use super::table::Actions;
 use super::{Origin, Place, Profile};
 use crate::finding::Direction;
@@ -28,7 +28,7 @@ pub struct Explanation {
 
 impl Explanation {
     pub(super) fn new(
-        layers: &Layers,
+        statements: &AllStatements,
         base: Profile,
         (rule, direction): (Rule, Direction),
         server: Option<&str>,
@@ -37,7 +37,7 @@ impl Explanation {
         let mut actions = Actions::of(base);
         let mut decided_by = Origin::of_profile(base);
         let mut overridden = Vec::new();
-        for statement in layers.chain(server, tool) {
+        for statement in statements.chain(server, tool) {
             if !statement.says.is_about(rule, direction) {
                 continue;
             }

@@ -3,7 +3,7 @@
 //! Invariants:
 //! - The table used on the hot path and the explanation shown to people apply the same statements
 //!   with the same function, so they cannot disagree.
-//! - A layer has at most one statement per rule and direction, so no two of them contradict each
+//! - A scope has at most one statement per rule and direction, so no two of them contradict each
 //!   other.
 
 use std::collections::HashMap;
@@ -60,15 +60,15 @@ impl Says {
 
 /// The statements of one scope: all servers, one server, or one tool.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Layer {
+pub(super) struct Statements {
     /// In the order of application: profile, `allow_jsonrpc`, rules.
-    statements: Vec<Statement>,
+    list: Vec<Statement>,
 }
 
-impl Layer {
+impl Statements {
     /// Adds a statement that overrides the earlier ones.
     pub(super) fn push(&mut self, statement: Statement) {
-        self.statements.push(statement);
+        self.list.push(statement);
     }
 
     /// Adds a statement, unless it contradicts an earlier one. Returns the earlier one in that
@@ -81,10 +81,10 @@ impl Layer {
             }
             _ => false,
         };
-        match self.statements.iter().position(contradicts) {
-            Some(index) => self.statements.get(index),
+        match self.list.iter().position(contradicts) {
+            Some(index) => self.list.get(index),
             None => {
-                self.statements.push(statement);
+                self.list.push(statement);
                 None
             }
         }
@@ -93,28 +93,27 @@ impl Layer {
 
 /// All statements of a policy about actions.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Layers {
-    pub(super) global: Layer,
-    pub(super) servers: HashMap<String, ServerLayer>,
+pub(super) struct AllStatements {
+    pub(super) global: Statements,
+    pub(super) servers: HashMap<String, ServerStatements>,
 }
 
 /// The statements about one server and about its tools.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct ServerLayer {
-    pub(super) own: Layer,
-    pub(super) tools: HashMap<String, Layer>,
+pub(super) struct ServerStatements {
+    pub(super) own: Statements,
+    pub(super) tools: HashMap<String, Statements>,
 }
 
-impl Layers {
+impl AllStatements {
     /// Returns the statements that apply to a tool, from the general to the specific.
     ///
     /// Of several `allow_jsonrpc` statements only the most specific one applies.
     pub(super) fn chain(&self, server: Option<&str>, tool: Option<&str>) -> Vec<&Statement> {
         let server = server.and_then(|server| self.servers.get(server));
         let tool = server.zip(tool).and_then(|(server, tool)| server.tools.get(tool));
-        let layers = [Some(&self.global), server.map(|it| &it.own), tool];
-        let mut chain: Vec<_> =
-            layers.into_iter().flatten().flat_map(|layer| &layer.statements).collect();
+        let scopes = [Some(&self.global), server.map(|it| &it.own), tool];
+        let mut chain: Vec<_> = scopes.into_iter().flatten().flat_map(|it| &it.list).collect();
         let is_jsonrpc = |it: &&Statement| matches!(it.says, Says::AllowJsonrpc(_));
         // A general `allow_jsonrpc` lowers actions, and a specific `false` could not raise them
         // again.

@@ -12,8 +12,8 @@ use hardline_wire::excerpt::Excerpt;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Faults, PolicyError, quoted};
-use super::setting::PolicySettings;
-use super::settings::read_settings;
+use super::read_settings::read_settings;
+use super::settings::PolicySettings;
 use super::statement::{AllStatements, Says, ServerStatements, Statement, Statements};
 use super::suggest::{list, nearest_rule};
 use super::value::{Node, Reader, Scope, join};

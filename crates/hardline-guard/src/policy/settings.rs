@@ -1,170 +1,131 @@
-//! Parses TOML into settings.
+//! Settings of a policy other than actions: sizes, bursts, times, and the closing of sessions.
 
-use toml::de::DeValue;
+use std::time::Duration;
 
-use super::Launch;
-use super::setting::{Burst, PolicySettings};
-use super::value::{Node, Reader, Scope, join};
-use crate::launch::{Entry, is_variable};
-use crate::tools::{Glob, ToolFilter};
+use hardline_wire::limits::Limits;
 
-/// Parses limits, bursts, `close_after`, `hold_back_ms`, tools and launch settings.
-pub(super) fn read_settings(
-    reader: &mut Reader<'_>,
-    scope: &Scope<'_, '_>,
-    settings: &mut PolicySettings,
-) {
-    if let Some(limits) = reader.table(scope, "limits") {
-        reader.known_keys(&limits, &["max_frame_bytes", "max_content_bytes", "max_depth"]);
-        let most = hardline_wire::limits::FRAME_BYTES_CEILING;
-        if let Some(bytes) = reader.integer(&limits, "max_frame_bytes", most) {
-            let limits = settings.limits.clone().with_max_frame_bytes(bytes);
-            // `integer` has checked the range, so the fallback is never taken.
-            settings.limits = limits.unwrap_or(settings.limits.clone());
-        }
-        if let Some(bytes) = reader.integer(&limits, "max_content_bytes", most) {
-            settings.max_content_bytes = Some(bytes);
-        }
-        if let Some(depth) = reader.integer(&limits, "max_depth", 1 << 16) {
-            let limits = settings.limits.clone().with_max_depth(depth);
-            settings.limits = limits.unwrap_or(settings.limits.clone());
-        }
-    }
-    if let Some(burst) = reader.table(scope, "burst") {
-        reader.known_keys(&burst, &["count", "window_ms"]);
-        let count = reader.integer(&burst, "count", Burst::MAX_COUNT);
-        let window_ms = reader.integer(&burst, "window_ms", Burst::MAX_WINDOW_MS);
-        settings.burst.count = count.unwrap_or(settings.burst.count);
-        settings.burst.window_ms = window_ms.unwrap_or(settings.burst.window_ms);
-    }
-    let close_after = reader.integer(scope, "close_after", PolicySettings::MAX_CLOSE_AFTER);
-    settings.close_after = close_after.or(settings.close_after);
-    let hold_back_ms = reader.integer(scope, "hold_back_ms", PolicySettings::MAX_HOLD_BACK_MS);
-    settings.hold_back_ms = hold_back_ms.unwrap_or(settings.hold_back_ms);
-    read_tools(reader, scope, &mut settings.tools);
-    if let Some(launch) = reader.table(scope, "launch") {
-        read_launch(reader, &launch, &mut settings.launch);
-    }
+use super::{Launch, Profile};
+use crate::tools::ToolFilter;
+
+/// The settings for one server.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PolicySettings {
+    pub(super) limits: Limits,
+    pub(super) max_content_bytes: Option<usize>,
+    pub(super) burst: Burst,
+    pub(super) close_after: Option<u32>,
+    pub(super) hold_back_ms: u32,
+    pub(super) tools: ToolFilter,
+    pub(super) launch: Launch,
 }
 
-/// Parses the tool filter. A list of the server replaces the global one.
-fn read_tools(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, tools: &mut ToolFilter) {
-    let globs = |patterns: Vec<&str>| patterns.into_iter().map(Glob::new).collect();
-    if let Some(patterns) = strings(reader, scope, "allow_tools") {
-        tools.set_allowed(globs(patterns));
-    }
-    if let Some(patterns) = strings(reader, scope, "deny_tools") {
-        tools.set_denied(globs(patterns));
-    }
-    if let Some((is_read_only, _)) = reader.boolean(scope, "read_only") {
-        tools.set_read_only(is_read_only);
-    }
-}
+impl PolicySettings {
+    /// Limit on `close_after`.
+    pub const MAX_CLOSE_AFTER: u32 = 1 << 20;
+    /// Limit on `hold_back_ms`.
+    pub const MAX_HOLD_BACK_MS: u32 = 10_000;
 
-fn read_launch(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, launch: &mut Launch) {
-    reader.known_keys(scope, &["programs", "path", "directory", "clean_env", "env"]);
-    if let Some(entries) = list(reader, scope, "programs") {
-        let path = join(&scope.path, "programs");
-        let read = entries
-            .iter()
-            .enumerate()
-            .filter_map(|(index, entry)| read_program(reader, entry, &format!("{path}[{index}]")));
-        launch.programs = Some(read.collect());
-    }
-    if let Some(directories) = strings(reader, scope, "path") {
-        for directory in &directories {
-            if !is_absolute(directory)
-                && let Some(value) = scope.table.get("path")
-            {
-                // One fault for the whole list is enough.
-                let message = "each directory must be an absolute path";
-                reader.faults.add(value.span(), &join(&scope.path, "path"), message);
-                break;
-            }
-        }
-        launch.path = Some(directories.into_iter().map(str::to_owned).collect());
-    }
-    if let Some((directory, value)) = reader.string(scope, "directory") {
-        if !is_absolute(directory) {
-            let path = join(&scope.path, "directory");
-            reader.faults.add(value.span(), &path, "it must be an absolute path");
-        }
-        launch.directory = Some(directory.to_owned());
-    }
-    if let Some((is_clean, _)) = reader.boolean(scope, "clean_env") {
-        launch.is_env_clean = is_clean;
-    }
-    if let Some(names) = strings(reader, scope, "env") {
-        for (index, name) in names.iter().enumerate() {
-            // Names only: the values come from the environment of the client.
-            if !is_variable(name)
-                && let Some(value) = scope.table.get("env")
-            {
-                let message = "expected the name of a variable that is passed on, without a value";
-                let path = format!("{}[{index}]", join(&scope.path, "env"));
-                reader.faults.add(value.span(), &path, message);
-            }
-        }
-        launch.env = names.into_iter().map(str::to_owned).collect();
-    }
-}
-
-fn is_absolute(path: &str) -> bool {
-    path.starts_with('/') || path.get(1..3) == Some(":\\")
-}
-
-/// Reads `"npx"`, or `["npx", "-y", "@scope/*", "**"]`.
-fn read_program(reader: &mut Reader<'_>, value: &Node<'_>, path: &str) -> Option<Entry> {
-    let words: Vec<&str> = match value.get_ref() {
-        DeValue::Array(words) => {
-            words.iter().map(|word| reader.as_string(word, path)).collect::<Option<_>>()?
-        }
-        _ => vec![reader.as_string(value, path)?],
-    };
-    let entry = match words.split_first() {
-        Some((program, [])) => Entry::program(program),
-        Some((program, arguments)) => Entry::with_arguments(program, arguments),
-        // Reports the empty list as an empty program.
-        None => Entry::program(""),
-    };
-    match entry {
-        Ok(entry) => Some(entry),
-        Err(error) => {
-            reader.faults.add(value.span(), path, error.to_string());
-            None
-        }
-    }
-}
-
-/// Returns the strings at `key`, or `None` if the key is absent. An empty list is a fault.
-fn strings<'a>(reader: &mut Reader<'_>, scope: &Scope<'a, '_>, key: &str) -> Option<Vec<&'a str>> {
-    let path = join(&scope.path, key);
-    let values = list(reader, scope, key)?;
-    values.iter().map(|value| reader.as_string(value, &path)).collect()
-}
-
-/// Returns the list at `key`, or `None` if the key is absent. An empty list is a fault.
-fn list<'a, 'd>(
-    reader: &mut Reader<'_>,
-    scope: &Scope<'a, 'd>,
-    key: &str,
-) -> Option<&'a [Node<'d>]> {
-    let (value, path) = (scope.table.get(key)?, join(&scope.path, key));
-    let DeValue::Array(values) = value.get_ref() else {
-        let help = format!("write `{key} = [\"…\"]`");
-        reader.faults.add_with_help(value.span(), &path, "expected a list", help);
-        return None;
-    };
-    // An empty list could mean "none" or "no restriction"; the author must choose.
-    if values.is_empty() {
-        let help = match key {
-            "allow_tools" => {
-                "without the key all tools are allowed, with `deny_tools = [\"*\"]` none"
-            }
-            _ => "leave the key out",
+    /// Returns the settings of `profile`.
+    pub fn of(profile: Profile) -> Self {
+        let (burst, close_after, hold_back_ms) = match profile {
+            Profile::Observe => (Burst::BALANCED, None, 0),
+            Profile::Balanced => (Burst::BALANCED, None, 2),
+            Profile::Strict => (Burst::STRICT, Some(8), 20),
         };
-        reader.faults.add_with_help(value.span(), &path, "the list is empty", help);
-        return None;
+        Self {
+            limits: Limits::default(),
+            max_content_bytes: None,
+            burst,
+            close_after,
+            hold_back_ms,
+            tools: ToolFilter::new(),
+            launch: Launch::default(),
+        }
     }
-    Some(values)
+
+    /// Returns the filter for the tools that the client may see and call. Default: all tools.
+    pub fn tools(&self) -> &ToolFilter {
+        &self.tools
+    }
+
+    /// Returns the restrictions on the start of the server.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// Returns the wire limits, including the configured frame size and depth.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Returns the limit on the bytes of text scanned in one frame; at least 1, at most the frame
+    /// limit.
+    ///
+    /// Bounds the work that one frame can cause. A frame with more text is not passed on unscanned:
+    /// it counts as `frame.too-large`. Default: the frame limit, so that no frame is refused for
+    /// it.
+    pub fn max_content_bytes(&self) -> usize {
+        let max_frame_bytes = self.limits.max_frame_bytes();
+        // A larger value is no error: a frame cannot contain more text than its size.
+        self.max_content_bytes.unwrap_or(max_frame_bytes).min(max_frame_bytes)
+    }
+
+    /// Returns the limit on the notifications that a server may send at once.
+    pub fn burst(&self) -> Burst {
+        self.burst
+    }
+
+    /// Returns the number of blocked `session.*` findings after which the session is closed, or
+    /// `None` if it never is.
+    ///
+    /// Default: 8 under `strict`, never under the other profiles.
+    pub fn close_after(&self) -> Option<u32> {
+        self.close_after
+    }
+
+    /// Returns the quiet time of the server before the guard passes a message that it holds back: a
+    /// request of the server, or a message that it sends on its own right after another one. Zero
+    /// holds nothing back.
+    ///
+    /// The guard drops the message if the rest of another one arrives first: then content ended that
+    /// one too early and wrote the message itself. A request waits 20 ms at least, and nothing waits
+    /// longer than ten times the value without a reason. Default: 2 ms, under `strict` 20 ms, under
+    /// `observe` none.
+    pub fn hold_back(&self) -> Duration {
+        Duration::from_millis(self.hold_back_ms.into())
+    }
+}
+
+/// The setting of a policy for the token bucket that limits a server: `count` at once, refilled evenly over `window`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Burst {
+    pub(super) count: u32,
+    pub(super) window_ms: u32,
+}
+
+impl Burst {
+    /// Limit on the count.
+    pub const MAX_COUNT: u32 = 1 << 20;
+    /// Limit on the window in milliseconds.
+    pub const MAX_WINDOW_MS: u32 = 3_600_000;
+
+    /// 256 at once, 128 per second.
+    pub const BALANCED: Self = Self { count: 256, window_ms: 2000 };
+    /// 64 at once, 32 per second.
+    pub const STRICT: Self = Self { count: 64, window_ms: 2000 };
+
+    /// Returns the size of the token bucket; at least 1.
+    ///
+    /// Bounds the effect of a flood on the client. Notifications beyond it are coalesced or
+    /// dropped, and counted; answers never are. Default: 256, under `strict` 64.
+    pub const fn count(self) -> u32 {
+        self.count
+    }
+
+    /// Returns the time in which an empty token bucket refills completely; never zero.
+    ///
+    /// Default: 2 s, which refills 128 per second, under `strict` 32.
+    pub const fn window(self) -> Duration {
+        Duration::from_millis(self.window_ms as u64)
+    }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use thiserror::Error;
 
 use crate::finding::Severity;
-use crate::scan::header;
+use crate::scan::content_length;
 use crate::scan::pattern::Pattern;
 
 /// The action that the guard takes on a finding.
@@ -167,7 +167,7 @@ rules! {
     ContentControl = "content.control", High, Sanitize, Block, "control characters and terminal escapes in text", traits [Run, Poison];
     ContentLineSeparator = "content.line-separator", Low, Allow, Sanitize, "a character that some readers treat as a line end";
     ContentHidden = "content.hidden", High, Sanitize, Block, "characters that people do not see but models read", traits [Poison, BalancedLogsLow];
-    ContentContentLength = "content.content-length", Low, Allow, Log, "a Content-Length header in text", word header::PATTERN;
+    ContentContentLength = "content.content-length", Low, Allow, Log, "a Content-Length header in text", word content_length::PATTERN;
     ToolChanged = "tool.changed", High, Log, Block, "a tool, or a server's instructions, that changed since pinning";
     ToolNew = "tool.new", Low, Log, Block, "a tool that did not exist when the server was pinned";
     ToolShadow = "tool.shadow", Medium, Log, Block, "two tools with the same name, or with names that look alike";

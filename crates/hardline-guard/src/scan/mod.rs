@@ -13,12 +13,12 @@
 
 mod block;
 mod character;
+pub(crate) mod content_length;
 mod cut;
 mod decode;
 mod found;
 mod gap;
 mod harmless;
-pub(crate) mod header;
 mod hidden;
 mod letters;
 mod line;

@@ -1,9 +1,9 @@
 //! Rules that find a word of plain ASCII: the trigger that the prefilters look for, and the check
 //! behind it.
 //!
-//! To add such a rule, write a file like [`header`](super::header) with its [`Pattern`], and a row
-//! in the table of [`rule`](crate::rule) that names it. The prefilters, the scanner, the default
-//! actions, the documentation and the random tests read that table.
+//! To add such a rule, write a file like [`content_length`](super::content_length) with its
+//! [`Pattern`], and a row in the table of [`rule`](crate::rule) that names it. The prefilters, the
+//! scanner, the default actions, the documentation and the random tests read that table.
 //!
 //! Invariant: a word in a JSON string is written as it is, or with an escape that no plain frame
 //! has ([`Pattern::new`] refuses any other word). So a frame without the word has no match.
@@ -30,6 +30,10 @@ pub(crate) struct Pattern {
 
 impl Pattern {
     /// Creates a pattern. Fails to compile if the prefilters could miss the word.
+    ///
+    /// `sanitize` inserts [`BLOCKED`](crate::sanitize::BLOCKED) before a match, so `find` must look
+    /// at the text before the word, and match no more behind these words. Otherwise no number of
+    /// edits removes the match: a text then loses the whole range, and a frame is blocked.
     pub(super) const fn new(
         word: &'static [u8],
         byte: u8,
@@ -159,7 +163,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn every_content_rule_belongs_to_content() {
+    fn every_word_belongs_to_a_rule_of_content() {
         for (rule, _) in PATTERNS {
             assert_eq!(rule.group(), "content");
         }

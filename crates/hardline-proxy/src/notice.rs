@@ -9,7 +9,7 @@ use hardline_wire::excerpt::Excerpt;
 use hardline_wire::message::Message;
 use hardline_wire::version::Version;
 
-use crate::relay::Refused;
+use crate::relay::StartRefusal;
 use crate::verdict::Verdict;
 
 /// An event of a session. Notices are for the observer and are never written to the protocol.
@@ -52,7 +52,7 @@ pub enum Notice<'a> {
         is_broken: bool,
     },
     /// The launcher refused to start the server again.
-    NotStarted(&'a Refused),
+    NotStarted(&'a StartRefusal),
     /// The server runs again, and the session with it is restored.
     Restored,
     /// The restarted server differs from the previous one; the text describes the difference.

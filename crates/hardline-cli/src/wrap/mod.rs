@@ -1,13 +1,13 @@
 //! `hardline wrap`: a guarded relay in front of a server.
 
 mod check;
+mod launcher;
 mod name;
 mod observer;
 mod policy;
 mod report;
+mod server_start;
 mod session;
-mod start;
-mod starter;
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -39,8 +39,8 @@ use crate::size;
 pub(crate) use check::{Directories, check};
 use observer::WrapObserver;
 use report::{Level, Report};
+use server_start::ServerStart;
 use session::session;
-use start::ServerStart;
 
 /// Put a guard in front of an MCP server
 ///

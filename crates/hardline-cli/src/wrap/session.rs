@@ -13,9 +13,9 @@ use hardline_transport::process::write_stderr;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
+use super::launcher::{ServerLauncher, StartChecks};
 use super::observer::{SharedObserver, WrapObserver};
-use super::start::{Identity, ServerStart};
-use super::starter::{StartChecks, Starter};
+use super::server_start::{Identity, ServerStart};
 use super::{WrapArgs, report};
 
 /// Time that a finished session waits for the comparison of its executable.
@@ -48,10 +48,10 @@ pub(super) async fn session(
         write_stderr(format!("hardline: {hint}"));
     }
     let first = Some(server.command.clone());
-    let mut starter = Starter { command: &args.command, checks: &checks, first };
+    let mut launcher = ServerLauncher { command: &args.command, checks: &checks, first };
     let mut shared = SharedObserver(observer);
     // Pinned here, because its future is too large to be moved.
-    let run = pin!(hardline_proxy::wrap::run(settings, &mut starter, &mut shared));
+    let run = pin!(hardline_proxy::wrap::run(settings, &mut launcher, &mut shared));
     run_beside(run, take_comparison(&checks, comparison, begun)).await.map(Some)
 }
 

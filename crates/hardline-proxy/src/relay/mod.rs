@@ -21,10 +21,10 @@ mod end;
 mod learn;
 mod opening;
 mod outgoing;
-mod refused;
 mod restore;
 mod server_ids;
 mod show;
+mod start_refusal;
 mod unfinished;
 mod waiting;
 
@@ -51,7 +51,7 @@ use waiting::WaitingLines;
 
 pub use end::{After, Ended};
 pub use outgoing::{Outgoing, Reply};
-pub use refused::Refused;
+pub use start_refusal::StartRefusal;
 
 /// Longest time that a line of the client waits for a restarted server.
 pub const MAX_WAIT: Duration = Duration::from_secs(5);
@@ -160,7 +160,7 @@ pub struct Relay {
     /// True if requests failed because the server had closed its standard input.
     is_deaf: bool,
     /// Reason why the server must not be restarted.
-    refused: Option<Refused>,
+    refused: Option<StartRefusal>,
     action: Option<DriverAction>,
     /// Line that the server has begun and not ended.
     unfinished: Option<Unfinished>,

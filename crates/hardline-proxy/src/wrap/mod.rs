@@ -29,7 +29,7 @@ use thiserror::Error;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::notice::Notice;
-use crate::relay::{After, Ended, Refused, Relay, RelaySettings};
+use crate::relay::{After, Ended, Relay, RelaySettings, StartRefusal};
 pub use launcher::Launcher;
 use outlet::{Outlet, Outlets};
 use phase::Phase;
@@ -57,7 +57,7 @@ pub enum WrapError {
     Spawn(#[from] SpawnError),
     /// The launcher refused to start the server.
     #[error("the server is not started, because of {}: {}", .0.rule, .0.reason)]
-    Refused(Refused),
+    Refused(StartRefusal),
     /// Standard input or output cannot be used.
     #[error("cannot use standard input and output: {0}")]
     Streams(io::Error),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use hardline_guard::Rule;
 use hardline_guard::policy::{Policy, Profile};
 use hardline_proxy::pins::PinFile;
-use hardline_proxy::relay::{After, DriverAction, Ended, Refused};
+use hardline_proxy::relay::{After, DriverAction, Ended, StartRefusal};
 use serde_json::Value;
 
 use super::relay::{INITIALIZE, INITIALIZED, Run, agreed, answer, call};
@@ -423,7 +423,7 @@ fn a_server_that_may_not_be_started_again_fails_requests_until_it_may() {
     run.client(&call(1));
     run.sent_to_server();
     for _ in 0..3 {
-        let refused = Refused::new(Rule::LaunchChanged, "it is another; approve it");
+        let refused = StartRefusal::new(Rule::LaunchChanged, "it is another; approve it");
         let after = run.relay.handle_server_refused(refused, run.now, &mut run.out);
         let After::Start(at) = after else { panic!() };
         assert_eq!(at, run.now + Duration::from_secs(30), "no storm");

@@ -10,13 +10,13 @@ use hardline_guard::policy::Policy;
 use hardline_guard::{Action, Direction, Found, Rule};
 use hardline_proxy::launch::known::Programs;
 use hardline_proxy::redact::redact_text;
-use hardline_proxy::relay::Refused;
+use hardline_proxy::relay::StartRefusal;
 use hardline_proxy::wrap::{Launcher, WrapError};
 use hardline_transport::process::Command;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::observer::WrapObserver;
-use super::start::{Identity, ServerStart, identify};
+use super::server_start::{Identity, ServerStart, identify};
 
 /// Checks of all starts in a session.
 pub(super) struct StartChecks<'a> {
@@ -34,7 +34,7 @@ pub(super) struct StartChecks<'a> {
 }
 
 /// Launches the server and its restarts.
-pub(super) struct Starter<'a> {
+pub(super) struct ServerLauncher<'a> {
     pub(super) command: &'a [OsString],
     pub(super) checks: &'a StartChecks<'a>,
     /// Command of the first start, which was checked before the session.
@@ -162,7 +162,7 @@ impl<'a> StartChecks<'a> {
     }
 }
 
-impl Launcher for Starter<'_> {
+impl Launcher for ServerLauncher<'_> {
     fn launch(&mut self, now: Duration) -> Result<Command, WrapError> {
         if let Some(first) = self.first.take() {
             return Ok(first);
@@ -176,11 +176,11 @@ impl Launcher for Starter<'_> {
 
 impl Refusal {
     /// Returns the refusal as the client and its model see it.
-    fn for_client(&self, name: &str) -> Refused {
+    fn for_client(&self, name: &str) -> StartRefusal {
         // The reason quotes the command line, which may contain secrets.
         let mut reason = format!("{}; {}", self.detail, self.advice(name));
         redact_text(&mut reason);
-        Refused::new(self.rule, reason)
+        StartRefusal::new(self.rule, reason)
     }
 
     /// Returns the next step for the user.

@@ -11,14 +11,14 @@ use crate::notice::Notice;
 /// Reason why a server must not be started.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct Refused {
+pub struct StartRefusal {
     /// Rule that forbids the start.
     pub rule: Rule,
     /// Description of the reason, with advice.
     pub reason: String,
 }
 
-impl Refused {
+impl StartRefusal {
     /// Describes a refusal.
     pub fn new(rule: Rule, reason: impl Into<String>) -> Self {
         Self { rule, reason: reason.into() }
@@ -30,7 +30,7 @@ impl Relay {
     /// attempt. The user may allow the start meanwhile.
     pub fn handle_server_refused(
         &mut self,
-        refused: Refused,
+        refused: StartRefusal,
         now: Duration,
         sink: &mut impl Sink,
     ) -> After {

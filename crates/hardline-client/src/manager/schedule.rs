@@ -150,6 +150,27 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_names_the_delays() {
+        let page: Vec<_> = include_str!("../../../../docs/client.md").split_whitespace().collect();
+        let page = page.join(" ");
+        let short: Vec<_> =
+            (0..SHORT_DELAYS).map(|it| delay(it).as_secs_f64().to_string()).collect();
+        let (last, short) = short.split_last().unwrap();
+        let (first_long, longest) = (FIRST_LONG.as_secs(), delay(u32::MAX).as_secs() / 60);
+        let (short, window) = (short.join(", "), BREAKER_TIME.as_secs());
+        for text in [
+            format!("after {short} and {last} s, then {first_long} s, doubled up to {longest} min"),
+            format!("with {} % jitter", JITTER * 100.0),
+            // The page writes small numbers as words.
+            format!("Five failures within {window} s open a circuit breaker"),
+            format!("never triggers an attempt within {} s of the last one", MIN_GAP.as_secs()),
+        ] {
+            assert!(page.contains(&text), "{text}");
+        }
+        assert_eq!(BREAKER_FAILURES, 5);
+    }
+
+    #[test]
     fn leaves_a_local_server_alone_that_fails_five_times_at_once() {
         check(false, 0, &[Some(500), Some(1000), Some(2000), Some(4000), None]);
         // Slow failures do not open the breaker.

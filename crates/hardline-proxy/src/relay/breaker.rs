@@ -8,11 +8,13 @@ use hardline_wire::backoff::{Backoff, jittered};
 
 /// Number of ends within [`WINDOW`] that opens the breaker.
 const MAX_ENDS: usize = 5;
+/// Time for which an end counts.
 const WINDOW: Duration = Duration::from_secs(30);
-/// Delays while the breaker is closed.
-const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_secs(5));
-/// Delay while the breaker is open.
-pub(super) const SLOW: Duration = Duration::from_secs(30);
+/// Delays before a restart while the breaker is closed. The longest one follows the last end before
+/// the breaker opens.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(100), Duration::from_millis(800));
+/// Delay before each restart while the breaker is open, and after a start that was refused.
+pub(super) const OPEN_DELAY: Duration = Duration::from_secs(30);
 
 /// Circuit breaker that counts the ends of a server.
 #[derive(Debug, Default)]
@@ -44,7 +46,7 @@ impl Breaker {
         if self.ends.len() >= MAX_ENDS {
             // One slot stays free, so that each attempt while the breaker is open is counted.
             self.ends.pop_front();
-            return NextStart::Later(now + SLOW);
+            return NextStart::Later(now + OPEN_DELAY);
         }
         let earlier = u32::try_from(self.ends.len()).unwrap_or(u32::MAX).saturating_sub(1);
         // Jitter between half of the delay and all of it, so that many servers that ended together
@@ -60,6 +62,28 @@ mod tests {
 
     fn at(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
+    }
+
+    #[test]
+    fn the_longest_delay_is_the_last_one_before_the_breaker_opens() {
+        let last = u32::try_from(MAX_ENDS).unwrap() - 2;
+        assert_eq!(BACKOFF.delay_after(last), BACKOFF.delay_after(u32::MAX));
+        assert!(BACKOFF.delay_after(last - 1) < BACKOFF.delay_after(last));
+    }
+
+    #[test]
+    fn the_documentation_names_the_delays() {
+        let page: Vec<_> = include_str!("../../../../docs/wrap.md").split_whitespace().collect();
+        let page = page.join(" ");
+        let first = BACKOFF.delay_after(0).as_secs_f64();
+        let (window, open) = (WINDOW.as_secs(), OPEN_DELAY.as_secs());
+        for text in [
+            format!("The backoff starts at about {first} s."),
+            format!("After {MAX_ENDS} ends within {window} s requests fail at once"),
+            format!("`wrap` tries again every {open} s"),
+        ] {
+            assert!(page.contains(&text), "{text}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hardline_guard::Rule;
 
-use super::breaker::SLOW;
+use super::breaker::OPEN_DELAY;
 use super::{After, Relay, Sink, State};
 use crate::notice::Notice;
 
@@ -34,7 +34,7 @@ impl Relay {
         now: Duration,
         sink: &mut impl Sink,
     ) -> After {
-        let at = now + SLOW;
+        let at = now + OPEN_DELAY;
         if self.refused.as_ref() != Some(&refused) {
             sink.notify(&Notice::NotStarted(&refused));
         }

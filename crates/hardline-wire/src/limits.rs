@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// Default length limit of a frame. Other limits and other crates derive theirs from it.
+/// Default length limit of a frame. The defaults of other limits derive from it; setting
+/// `max_frame_bytes` does not change them.
 pub const DEFAULT_FRAME_BYTES: usize = 16 << 20;
 /// Greatest length limit of a frame that can be set, 1 GiB.
 pub const FRAME_BYTES_CEILING: usize = 1 << 30;

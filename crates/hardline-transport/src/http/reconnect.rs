@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use hardline_wire::backoff::Backoff;
 
-/// Delays while streams bring no event.
-const BACKOFF: Backoff = Backoff::new(Duration::from_millis(250), Duration::from_secs(30));
-/// Limit on the delay that a server requests with `retry`.
-const MAX_REQUESTED: Duration = Duration::from_secs(30);
+/// Delays while streams bring no event. The longest one needs more attempts than the default limit
+/// allows for an answer; a listening stream has twice as many.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(250), MAX_DELAY);
+/// Longest delay, also if the server requests a longer one with `retry`: the caller of a request
+/// waits that long.
+const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// Counts the streams of one answer or listener that brought no event.
 #[derive(Debug)]
@@ -37,7 +39,7 @@ impl Reconnects {
         // A server that asks for 0 still gets the backoff.
         let least = BACKOFF.delay_after(self.count);
         self.count += 1;
-        Some(requested.unwrap_or_default().min(MAX_REQUESTED).max(least))
+        Some(requested.unwrap_or_default().min(MAX_DELAY).max(least))
     }
 }
 

@@ -33,7 +33,7 @@ use crate::verdict::Verdict;
 use store::{Store, StoreError};
 
 pub use store::Pruned;
-pub use table::{Launch, LoggedMessage};
+pub use table::{Launch, LoggedMessage, SessionStart};
 pub use writer::AuditWriter;
 
 /// Default time for which the end of a session waits for its last records.
@@ -79,38 +79,6 @@ impl Default for Retention {
     fn default() -> Self {
         const DAY: Duration = Duration::from_secs(24 * 60 * 60);
         Self { messages: DAY * 30, findings: DAY * 180, max_bytes: 256 << 20 }
-    }
-}
-
-/// Description of a session at its start.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct SessionStart {
-    /// Name of the server in the policy.
-    pub server: String,
-    /// Command line of the server. Secrets in it are redacted.
-    pub command: Vec<String>,
-    /// Name of the active profile.
-    pub profile: String,
-    /// Version of Hardline.
-    pub version: String,
-    /// Process id of this process.
-    pub pid: u32,
-    /// Working directory.
-    pub cwd: Option<PathBuf>,
-}
-
-impl SessionStart {
-    /// Describes a session of this process with the named server.
-    pub fn new(server: impl Into<String>, command: Vec<String>, profile: &str) -> Self {
-        Self {
-            server: server.into(),
-            command,
-            profile: profile.to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            pid: std::process::id(),
-            cwd: std::env::current_dir().ok(),
-        }
     }
 }
 

@@ -18,7 +18,6 @@ use super::store::{self, Store, StoreError};
 use super::table::SessionRecord;
 use super::writer::Shared;
 use super::{Options, Output, Retention, SessionStart};
-use crate::redact;
 
 /// Time in which messages are collected into one batch.
 const GATHER: Duration = Duration::from_millis(250);
@@ -73,17 +72,7 @@ impl<'a> WriterThread<'a> {
     ) -> Self {
         let started = clock.base();
         let key = RandomState::new().hash_one((session.pid, started));
-        let cwd = session.cwd.map(|path| path.to_string_lossy().into_owned());
-        let session = SessionRecord {
-            key: format!("{key:016x}"),
-            server: session.server,
-            command: redact::redact_command(&session.command),
-            profile: session.profile,
-            version: session.version,
-            pid: session.pid,
-            cwd,
-            started,
-        };
+        let session = SessionRecord::new(session, key, started);
         let now = clock.now();
         Self {
             shared,

@@ -13,7 +13,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use thiserror::Error;
 
 use super::store::{self, Identity, StoreError, beside, identity};
-use super::table::Stored;
+use super::table::{EVENTS, Stored};
 use super::time::Time;
 
 pub use super::table::{EventRow, FindingRow, MessageRow, SessionRow};
@@ -310,17 +310,14 @@ impl Reader {
         query: &Query,
         mut each: impl FnMut(EventRow) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut statement = self.connection.prepare(concat!(
+        let sql = format!(
             "SELECT * FROM (
-               SELECT kind IS NULL AS is_launch, id, at, key, server, kind, text, sha256, seq FROM (
-                 SELECT id, session, seq, at, kind, text, NULL AS sha256 FROM events WHERE ?5 < id
-                 UNION ALL
-                 SELECT id, session, seq, at, NULL, argv, sha256 FROM launches WHERE ?6 < id)
-               JOIN (SELECT id AS its, key, server FROM sessions) s ON its = session WHERE ",
-            selected!("at"),
-            "  ORDER BY at DESC, kind IS NULL, seq DESC LIMIT ?4)
-                 ORDER BY at, kind IS NOT NULL, seq"
-        ))?;
+               SELECT e.*, key, server FROM ({EVENTS}) e JOIN sessions s ON s.id = e.session WHERE {}
+               ORDER BY at DESC, is_launch, seq DESC LIMIT ?4)
+             ORDER BY at, NOT is_launch, seq",
+            selected!("at")
+        );
+        let mut statement = self.connection.prepare(&sql)?;
         let mut rows = statement.query(params![
             query.server,
             query.session,

@@ -93,35 +93,54 @@ impl LaunchRecord {
     }
 }
 
-/// An event other than a message or finding: a launch, a restart, an end.
-#[derive(Clone, Debug, Serialize)]
-#[non_exhaustive]
-pub struct EventRow {
-    /// Time of the event.
-    pub at: Time,
-    /// Key of the session.
-    pub session: String,
-    /// Name of the server.
-    pub server: String,
-    /// Kind of event: `launch` for a started server.
-    pub kind: String,
-    /// Description of the event.
-    pub text: String,
-    /// SHA-256 of the started executable.
-    pub sha256: Option<String>,
+/// Declares the row of both tables, and the SQL that selects it. Each field has its column in
+/// `events` and its column in `launches`.
+macro_rules! event_row {
+    ($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[$field_meta:meta])* pub $field:ident: $type:ty = $event:literal or $launch:literal,)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, Serialize)]
+        #[non_exhaustive]
+        pub struct $name {
+            /// Time of the event.
+            pub at: Time,
+            /// Key of the session.
+            pub session: String,
+            /// Name of the server.
+            pub server: String,
+            $($(#[$field_meta])* pub $field: $type,)*
+        }
+
+        impl $name {
+            pub(in crate::audit) fn read(row: &Row<'_>) -> Result<Self> {
+                Ok(Self {
+                    at: Time::read(row, "at")?,
+                    session: String::read(row, "key")?,
+                    server: String::read(row, "server")?,
+                    $($field: Stored::read(row, stringify!($field))?,)*
+                })
+            }
+        }
+
+        /// Selects the events with ids after `?5`, and the launches with ids after `?6`.
+        pub(in crate::audit) const EVENTS: &str = concat!(
+            "SELECT FALSE AS is_launch, id, session, seq, at",
+            $(", ", $event, " AS ", stringify!($field),)* " FROM events WHERE ?5 < id ",
+            "UNION ALL SELECT TRUE, id, session, seq, at",
+            $(", ", $launch,)* " FROM launches WHERE ?6 < id"
+        );
+    };
 }
 
-impl EventRow {
-    pub(in crate::audit) fn read(row: &Row<'_>) -> Result<Self> {
-        // Launches are in a table of their own, without a kind.
-        let kind: Option<String> = row.get("kind")?;
-        Ok(Self {
-            at: Time::read(row, "at")?,
-            session: row.get("key")?,
-            server: row.get("server")?,
-            kind: kind.unwrap_or_else(|| "launch".to_owned()),
-            text: row.get("text")?,
-            sha256: row.get("sha256")?,
-        })
+event_row! {
+    /// An event other than a message or finding: a launch, a restart, an end.
+    pub struct EventRow {
+        /// Kind of event: `launch` for a started server.
+        pub kind: String = "kind" or "'launch'",
+        /// Description of the event.
+        pub text: String = "text" or "argv",
+        /// SHA-256 of the started executable.
+        pub sha256: Option<String> = "NULL" or "sha256",
     }
 }

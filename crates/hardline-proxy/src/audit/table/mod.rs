@@ -4,6 +4,10 @@
 //! A new column is a field of the record and of the row, a line in `insert` (all in the file of the
 //! table), a step in [`migration`](super::store::migration), and its name in docs/audit.md.
 //!
+//! Spill files contain records too, and may be of an earlier version: a new field of a record is an
+//! `Option` or has `#[serde(default)]`, and no field is renamed or removed. A test imports a file of
+//! the first version.
+//!
 //! Times are in microseconds: since the start of the session while a record is queued, since 1970
 //! once the writer thread has taken it.
 
@@ -20,14 +24,14 @@ use rusqlite::{Result, Row, Statement, ToSql, Transaction};
 use super::time::Time;
 
 pub(super) use counter::CounterRecord;
-pub(super) use event::{EventRecord, LaunchRecord};
+pub(super) use event::{EVENTS, EventRecord, LaunchRecord};
 pub use event::{EventRow, Launch};
 pub use finding::FindingRow;
 pub(super) use finding::{FindingRecord, Kind, kind};
 pub(super) use message::MessageRecord;
 pub use message::{LoggedMessage, MessageRow};
-pub use session::SessionRow;
 pub(super) use session::{EndRecord, SessionRecord};
+pub use session::{SessionRow, SessionStart};
 
 /// Longest stored method, tool or id, in bytes.
 const MAX_NAME_BYTES: usize = 128;

@@ -1,10 +1,45 @@
 //! Table `sessions`: one row per session.
 
+use std::path::PathBuf;
+
 use rusqlite::{Result, Transaction, params};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{insert, json, placeholder, row};
 use crate::audit::time::Time;
+use crate::redact;
+
+/// Description of a session at its start.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SessionStart {
+    /// Name of the server in the policy.
+    pub server: String,
+    /// Command line of the server. Secrets in it are redacted.
+    pub command: Vec<String>,
+    /// Name of the active profile.
+    pub profile: String,
+    /// Version of Hardline.
+    pub version: String,
+    /// Process id of this process.
+    pub pid: u32,
+    /// Working directory.
+    pub cwd: Option<PathBuf>,
+}
+
+impl SessionStart {
+    /// Describes a session of this process with the named server.
+    pub fn new(server: impl Into<String>, command: Vec<String>, profile: &str) -> Self {
+        Self {
+            server: server.into(),
+            command,
+            profile: profile.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            cwd: std::env::current_dir().ok(),
+        }
+    }
+}
 
 /// Start of a session.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -21,6 +56,20 @@ pub(in crate::audit) struct SessionRecord {
 }
 
 impl SessionRecord {
+    /// Creates the record of a session that began at `started`.
+    pub(in crate::audit) fn new(start: SessionStart, key: u64, started: i64) -> Self {
+        Self {
+            key: format!("{key:016x}"),
+            server: start.server,
+            command: redact::redact_command(&start.command),
+            profile: start.profile,
+            version: start.version,
+            pid: start.pid,
+            cwd: start.cwd.map(|path| path.to_string_lossy().into_owned()),
+            started,
+        }
+    }
+
     /// Creates the session's row if there is none. Returns the id of the row.
     pub(in crate::audit) fn insert(&self, transaction: &Transaction<'_>) -> Result<i64> {
         // `OR IGNORE`: the session may already have a row, for example from a spill file.

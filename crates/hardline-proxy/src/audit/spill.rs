@@ -5,7 +5,7 @@
 //! imports the file in one transaction, which also stores the file's name, and deletes it. So each
 //! record is imported exactly once, however often an import is retried or interrupted. The session
 //! that writes a file holds a lock on it, which ends with the process. A line that a dying process
-//! did not finish is ignored.
+//! did not finish is ignored; any other line that cannot be read is counted, and the count reported.
 
 use std::borrow::Cow;
 use std::fs::{self, File, OpenOptions};
@@ -137,31 +137,37 @@ impl Spill {
     }
 }
 
-/// Imports the spill files of processes that have ended.
-pub(super) fn import_all(store: &mut Store, database: &Path, now: i64) -> Result<(), StoreError> {
+/// Imports the spill files of processes that have ended. Returns the number of lost records.
+pub(super) fn import_all(
+    store: &mut Store,
+    database: &Path,
+    now: i64,
+) -> Result<usize, StoreError> {
+    let mut lost = 0;
     for path in waiting(database).take(MAX_FILES) {
         let mut options = OpenOptions::new();
         let opened = file::open_with(options.read(true).write(true), &path);
         let Ok(file) = opened else { continue };
         // A lock that is held belongs to a session that still writes the file.
         if file.try_lock().is_ok() {
-            import(store, &path, now)?;
+            lost += import(store, &path, now)?;
         }
     }
-    Ok(())
+    Ok(lost)
 }
 
-/// Imports a file and deletes it. A file that cannot be read is left alone.
-pub(super) fn import(store: &mut Store, path: &Path, now: i64) -> Result<(), StoreError> {
-    let Ok(text) = read(path) else { return Ok(()) };
+/// Imports a file and deletes it. A file that cannot be read is left alone. Returns the number of
+/// records that were lost because their lines cannot be read.
+pub(super) fn import(store: &mut Store, path: &Path, now: i64) -> Result<usize, StoreError> {
+    let Ok(text) = read(path) else { return Ok(0) };
     // A last line without its end is from a process that died while writing.
     let lines = text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
-    let lines = lines.filter_map(|line| serde_json::from_slice(line).ok());
+    let lines = lines.map(|line| serde_json::from_slice(line).ok());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    store.import(&name, lines, now)?;
+    let lost = store.import(&name, lines, now)?;
     // If it stays, the stored name shows the next process that it was imported.
     let _ = fs::remove_file(path);
-    Ok(())
+    Ok(lost)
 }
 
 #[expect(clippy::disallowed_methods, reason = "`take` bounds the read")]

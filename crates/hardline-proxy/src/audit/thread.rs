@@ -170,18 +170,27 @@ impl<'a> WriterThread<'a> {
             Some(store) => store,
             None => {
                 let mut store = Store::open(&self.path)?;
-                spill::import_all(&mut store, &self.path, now)?;
+                let lost = spill::import_all(&mut store, &self.path, now)?;
+                self.report_lost(lost);
                 store
             }
         };
         // Before the batch, so that the rows of a session are in their order.
         if let Some(spill) = &self.spill {
-            spill::import(&mut store, spill.path(), now)?;
+            let lost = spill::import(&mut store, spill.path(), now)?;
             self.spill = None;
+            self.report_lost(lost);
         }
         store.write(&self.session, &self.backlog, now)?;
         self.store = Some(store);
         Ok(())
+    }
+
+    /// Warns about records of spill files that cannot be read. Their file is gone now.
+    fn report_lost(&self, lost: usize) {
+        if lost > 0 {
+            self.warn(&format!("lacks {lost} records of a spill file: their lines cannot be read"));
+        }
     }
 
     fn succeed(&mut self) {

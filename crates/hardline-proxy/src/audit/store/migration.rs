@@ -1,7 +1,7 @@
 //! Versions of the audit database, and the steps from each version to the next.
 //!
 //! A change of the tables is a new step in [`STEPS`]: a statement, or `include_str!` of a file
-//! `migration/N.sql` if it is long. Released steps never change.
+//! `migration/N.sql` if it is long. A step on the main branch never changes.
 //!
 //! Invariants:
 //! - All steps of an upgrade are one transaction, which also stores the new version.

@@ -148,28 +148,29 @@ impl Store {
         Ok((self.connection.transaction_with_behavior(immediate)?, guard))
     }
 
-    /// Imports a spill file. Does nothing if the file was imported before.
+    /// Imports a spill file. Does nothing if the file was imported before. `None` stands for a line
+    /// that cannot be read. Returns the number of lines that were not imported.
     pub(super) fn import(
         &mut self,
         name: &str,
-        lines: impl Iterator<Item = spill::Line<'static>>,
+        lines: impl Iterator<Item = Option<spill::Line<'static>>>,
         now: i64,
-    ) -> Result<(), StoreError> {
+    ) -> Result<usize, StoreError> {
         let (transaction, _guard) = self.begin()?;
         // The name and the records are in one transaction, so no file is imported twice.
         let sql = "INSERT OR IGNORE INTO spills (name, at) VALUES (?1, ?2)";
         if transaction.execute(sql, (name, now))? == 0 {
-            return Ok(());
+            return Ok(0);
         }
-        let mut insert = None;
+        let (mut insert, mut lost) = (None, 0);
         for line in lines {
             match (&mut insert, line) {
-                (None, spill::Line::Session(session)) => {
+                (None, Some(spill::Line::Session(session))) => {
                     insert = Some(Insert::new_session(&transaction, &session)?);
                 }
-                (Some(insert), line) => insert.line(&line)?,
-                // A record before the session line cannot be attributed.
-                (None, _) => {}
+                (Some(insert), Some(line)) => insert.line(&line)?,
+                // A record without a session cannot be attributed.
+                (_, None) | (None, Some(_)) => lost += 1,
             }
         }
         if let Some(insert) = insert {
@@ -177,7 +178,7 @@ impl Store {
             insert.finish(0)?;
         }
         transaction.commit()?;
-        Ok(())
+        Ok(lost)
     }
 }
 

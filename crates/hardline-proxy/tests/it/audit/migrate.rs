@@ -1,5 +1,6 @@
-//! Tests with databases of other versions.
+//! Tests with databases and spill files of other versions.
 
+use std::fs;
 use std::path::Path;
 
 use hardline_proxy::audit::read::{Query, ReadError, Reader};
@@ -9,6 +10,9 @@ use super::{PATIENCE, SECOND, all, check_sums, database, found, one, open, seen}
 
 /// A database as version 1 wrote it.
 const VERSION_1: &str = include_str!("version_1.sql");
+
+/// A spill file as version 1 wrote it.
+const SPILL_1: &str = include_str!("spill_1.jsonl");
 
 /// Reads the session of [`VERSION_1`] with all its records.
 #[track_caller]
@@ -90,4 +94,55 @@ fn a_database_of_a_newer_version_is_neither_read_nor_written() {
     assert!(told.warnings()[0].contains("a newer version of hardline"), "{:?}", told.warnings());
     assert_eq!(one::<i64>(&path, "SELECT count(*) FROM findings"), 1);
     assert_eq!(one::<i64>(&path, "PRAGMA user_version"), 99);
+}
+
+/// Opens a database beside the spill file `text`. Returns the warnings.
+#[track_caller]
+fn import(path: &Path, text: &str) -> Vec<String> {
+    let file = path.with_file_name("audit-spill-4711-00112233445566aa-0.jsonl");
+    fs::write(&file, text).unwrap();
+    let (audit, told) = open(path);
+    audit.close(SECOND, "end", PATIENCE);
+    assert!(!file.exists(), "the file was imported");
+    told.warnings()
+}
+
+/// If this fails, a field of a record lacks `#[serde(default)]`.
+#[test]
+fn a_spill_file_of_version_1_is_imported() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    assert_eq!(import(&path, SPILL_1), Vec::<String>::new());
+    let session = "FROM sessions WHERE key = '00112233445566aa'";
+    assert_eq!(one::<String>(&path, &format!("SELECT server {session}")), "files");
+    assert_eq!(one::<String>(&path, &format!("SELECT client {session}")), "Some Client 1.2");
+    assert_eq!(one::<String>(&path, &format!("SELECT cwd {session}")), "/work");
+    assert_eq!(one::<i64>(&path, &format!("SELECT messages {session}")), 5);
+    assert_eq!(one::<i64>(&path, &format!("SELECT findings {session}")), 3);
+    assert_eq!(
+        one::<String>(&path, &format!("SELECT outcome {session}")),
+        "the server ended with 0"
+    );
+    assert_eq!(all(&path, "SELECT detail FROM findings"), ["the key occurs twice"]);
+    assert_eq!(all(&path, "SELECT sha256 FROM launches"), ["abab"]);
+    assert_eq!(all(&path, "SELECT kind FROM events ORDER BY seq"), ["client", "server-ended"]);
+    check_sums(&path);
+}
+
+#[test]
+fn a_line_that_cannot_be_read_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    // The last line is one that a dying process did not finish.
+    let text = format!("{SPILL_1}{{\"finding\":{{}}}}\nno JSON\n{{\"finding\":");
+    let warnings = import(&path, &text);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("lacks 2 records of a spill file"), "{warnings:?}");
+    assert_eq!(all(&path, "SELECT detail FROM findings"), ["the key occurs twice"]);
+
+    // Without its session, no record can be attributed.
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("audit.db");
+    let records: String = SPILL_1.split_inclusive('\n').skip(1).collect();
+    assert!(import(&path, &records)[0].contains("lacks 6 records"), "each is counted");
 }

@@ -7,6 +7,7 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use super::server::Keys;
 use crate::directory;
@@ -148,6 +149,22 @@ pub(crate) const CLIENTS: &[Client] = &[
         project_files: &[],
     },
 ];
+
+/// All places in which some client looks for servers, each once.
+pub(crate) static ALL_PLACES: LazyLock<Vec<Keys>> = LazyLock::new(|| {
+    let of_client = |client: &Client| {
+        let of_user = client.files.iter().map(|(.., places)| *places);
+        let of_projects = client.project_files.iter().map(|(_, places)| *places);
+        of_user.chain(of_projects).flatten().copied().collect::<Vec<_>>()
+    };
+    let mut all = Vec::new();
+    for keys in CLIENTS.iter().flat_map(of_client) {
+        if !all.contains(&keys) {
+            all.push(keys);
+        }
+    }
+    all
+});
 
 impl Client {
     /// Returns the possible files of a user. They may not exist.

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
 
-use super::client::{CLIENTS, System, expand};
-use super::server::{ALL_PLACES, Keys, Server};
+use super::client::{ALL_PLACES, CLIENTS, System, expand};
+use super::server::{Keys, Server};
 
 /// Options that select files and servers.
 #[derive(Debug, Default, clap::Args)]
@@ -61,7 +61,7 @@ impl Selection {
             .map(|path| Target {
                 client: None,
                 path: path.clone(),
-                places: ALL_PLACES,
+                places: &ALL_PLACES,
                 is_named: true,
             })
             .collect();

@@ -14,17 +14,6 @@ use super::document::{Document, Member, Node, Value};
 /// Keys that lead to an object with servers.
 pub(crate) type Keys = &'static [&'static str];
 
-/// All places in which some client looks for servers.
-pub(crate) const ALL_PLACES: &[Keys] = &[
-    &["mcpServers"],
-    &["projects", "*", "mcpServers"],
-    &["servers"],
-    &["mcp", "servers"],
-    &["mcp.servers"],
-    &["context_servers"],
-    &["mcp_servers"],
-];
-
 /// Keys of a remote server's address.
 const ADDRESSES: &[&str] = &["url", "httpUrl", "serverUrl", "server_url"];
 

@@ -43,6 +43,9 @@ struct Properties {
     project: Option<&'static str>,
     /// Key paths at which the client looks for servers.
     places: &'static [&'static [&'static str]],
+    /// True if no other client uses these key paths, so that they show the client in a file of any
+    /// name.
+    owns_places: bool,
     /// Expanded references.
     expands: &'static [Expands],
     /// Unit of `timeout`, as a word and as a duration.
@@ -59,6 +62,7 @@ const USUAL: Properties = Properties {
     files: &[],
     project: None,
     places: &[&["mcpServers"]],
+    owns_places: false,
     expands: &[],
     timeout_unit: MILLISECONDS,
 };
@@ -142,6 +146,7 @@ dialects! {
         files: &[("settings.json", Folders::Parent("zed")), ("settings.json", Folders::Parent(".zed"))],
         project: Some(".zed"),
         places: &[&["context_servers"]],
+        owns_places: true,
         timeout_unit: SECONDS,
     }
     /// Gemini CLI: `.gemini/settings.json`. Expands `$VAR`, `${VAR}` and `${VAR:-default}`. `timeout` is in
@@ -161,6 +166,7 @@ dialects! {
         files: &[("config.toml", Folders::Any)],
         project: Some(".codex"),
         places: &[&["mcp_servers"]],
+        owns_places: true,
         timeout_unit: SECONDS,
     }
     /// Roo Code: `.roo/mcp.json`, and `mcp_settings.json` of a user. Expands `${env:VAR}` and
@@ -266,6 +272,15 @@ impl Dialect {
     /// Returns the key paths at which the client looks for servers.
     pub(super) fn places(self) -> &'static [&'static [&'static str]] {
         self.properties().places
+    }
+
+    /// Returns the dialect of servers at this key path of a file whose name shows no client.
+    pub(super) fn at_place(keys: &[&str]) -> Self {
+        let owns = |it: &Self| {
+            let properties = it.properties();
+            properties.owns_places && properties.places.contains(&keys)
+        };
+        Self::ALL.iter().copied().find(owns).unwrap_or_default()
     }
 
     /// Returns the unit of `timeout`, as a word and as a duration.
@@ -410,6 +425,19 @@ mod tests {
         ] {
             assert_eq!(Dialect::of(Path::new(path)), expected, "{path}");
         }
+    }
+
+    #[test]
+    fn a_file_of_no_client_is_searched_for_the_servers_of_each() {
+        let places = Dialect::Generic.places();
+        for dialect in Dialect::ALL {
+            for keys in dialect.places() {
+                assert!(places.contains(keys), "{keys:?} of {dialect:?} is not in Generic.places");
+            }
+        }
+        assert_eq!(Dialect::at_place(&["context_servers"]), Dialect::Zed);
+        assert_eq!(Dialect::at_place(&["mcp_servers"]), Dialect::Codex);
+        assert_eq!(Dialect::at_place(&["servers"]), Dialect::Generic);
     }
 
     #[test]

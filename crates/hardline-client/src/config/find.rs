@@ -99,11 +99,9 @@ impl Search<'_> {
         }
         for keys in self.places() {
             let Some(node) = self.descend(root, keys) else { continue };
-            // Only one client uses this key, so its dialect applies to a file of any name.
-            let dialect = match (self.dialect, *keys) {
-                (Dialect::Generic, ["context_servers"]) => Dialect::Zed,
-                (Dialect::Generic, ["mcp_servers"]) => Dialect::Codex,
-                (dialect, _) => dialect,
+            let dialect = match self.dialect {
+                Dialect::Generic => Dialect::at_place(keys),
+                dialect => dialect,
             };
             let (key, folder) = (keys.join("."), folder.clone());
             let disabled = gemini_disabled(root, node, dialect);

@@ -3,7 +3,8 @@
 use hardline_testkit::generate::Rng;
 
 use super::*;
-use crate::install::server::{ALL_PLACES, find};
+use crate::install::client::ALL_PLACES;
+use crate::install::server::find;
 
 const PROGRAM: &str = "/bin/hardline";
 
@@ -120,14 +121,14 @@ fn unwrap(format: Format, text: &str, added: &[Vec<String>]) -> String {
 fn change(format: Format, text: &str, change: &EntryChange<'_>) -> String {
     let document =
         Document::parse(text.as_bytes(), format).unwrap_or_else(|it| panic!("{it}\n{text}"));
-    let servers = find(&document, ALL_PLACES).unwrap();
+    let servers = find(&document, &ALL_PLACES).unwrap();
     apply(&document, &servers.iter().collect::<Vec<_>>(), change)
         .unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 fn added(format: Format, text: &str) -> Vec<Vec<String>> {
     let document = Document::parse(text.as_bytes(), format).unwrap();
-    let servers = find(&document, ALL_PLACES).unwrap().into_iter();
+    let servers = find(&document, &ALL_PLACES).unwrap().into_iter();
     let bare = servers.filter(|server| match &server.kind {
         EntryKind::Plain(launch) => launch.args.is_none(),
         _ => false,

@@ -5,7 +5,7 @@
 //! end, or something follows it), there is no batch, and the line is broken as a whole. The caller
 //! must check whether the negotiated version has batches.
 
-use crate::json::{Scan, skip_whitespace};
+use crate::json::{next_special, skip_whitespace};
 
 /// An array of elements, none of them checked.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +127,7 @@ impl<'a> Cut<'a> {
 /// Returns the position after a string's closing quote. Invalid content is skipped too.
 fn skip_string(line: &[u8], mut pos: usize) -> Option<usize> {
     loop {
-        pos = Scan::unknown().next_special(line, pos);
+        pos = next_special(line, pos);
         match line.get(pos)? {
             b'"' => return Some(pos + 1),
             // The byte after a backslash never ends the string.

@@ -1,7 +1,11 @@
 //! Inspects 64 bytes at once, with one bit per byte and question.
+//!
+//! Functions with a `simd` argument are compiled once for each instruction set, as parts of the functions that
+//! call them; [`dispatch!`](fearless_simd::dispatch) chooses among these.
 
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, mask8x64, u8x16, u8x64};
 use memchr::{memchr2, memchr3};
-use wide::u8x16;
 
 use super::pattern::Pairs;
 
@@ -14,65 +18,60 @@ pub(super) struct Masks {
     pub(super) rare: u64,
     /// Bytes that end a run: those up to `*`, and those beyond ASCII.
     pub(super) breaks: u64,
+    /// Control characters other than layout, and bytes beyond ASCII.
+    pub(super) odd: u64,
     pub(super) pairs: Pairs,
 }
 
 impl Masks {
-    #[inline]
-    pub(super) fn of(block: &[u8; BLOCK], odd: &mut u8x16) -> Self {
-        let mut masks = Self { rare: 0, breaks: 0, pairs: Pairs::default() };
-        for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
-            let bytes = u8x16::new(*lanes);
-            let lower = bytes | u8x16::splat(0x20);
-            let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-            let is_letter = |letter: u8| lower.simd_eq(u8x16::splat(letter));
-            let at_most = |bytes: u8x16, most: u8| bytes.min(u8x16::splat(most)).simd_eq(bytes);
-            // With the top bit flipped, the bytes beyond ASCII compare as the smallest.
-            let turned = bytes ^ u8x16::splat(0x80);
-            let layout = at_most(bytes - u8x16::splat(b'\t'), b'\r' - b'\t');
-            let below_space = at_most(turned, 0x9f);
-            *odd |= (below_space & !layout) | is(0x0b) | is(0x7f);
-            let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
-            masks.rare |= bits(is_letter(b'j') | is(b'\\') | is(b'&') | is(b'%'));
-            masks.breaks |= bits(at_most(turned, 0xaa));
-            masks.pairs.add(bytes, index);
+    #[inline(always)]
+    pub(super) fn of<S: Simd>(simd: S, block: &[u8; BLOCK]) -> Self {
+        let bytes = u8x64::simd_from(simd, *block);
+        let signs = bytes.simd_eq(b'\\') | bytes.simd_eq(b'&') | bytes.simd_eq(b'%');
+        let layout = within(bytes, b'\t', b'\r') & !bytes.simd_eq(0x0b);
+        let odd = bytes.simd_lt(b' ') & !layout | bytes.simd_ge(0x7f);
+        Self {
+            rare: ((bytes | 0x20).simd_eq(b'j') | signs).to_bitmask(),
+            breaks: !is_calm(bytes).to_bitmask(),
+            odd: odd.to_bitmask(),
+            pairs: Pairs::of(bytes),
         }
-        masks
     }
+}
+
+/// Returns the bytes from `first` to `last`.
+#[inline(always)]
+pub(super) fn within<S: Simd>(bytes: u8x64<S>, first: u8, last: u8) -> mask8x64<S> {
+    (bytes - first).simd_le(last - first)
+}
+
+/// Returns the bytes that can be in a run: those of ASCII from `+` on.
+#[inline(always)]
+pub(super) fn is_calm<S: Simd>(bytes: u8x64<S>) -> mask8x64<S> {
+    within(bytes, b'+', 0x7f)
 }
 
 /// Returns the rare bytes of a block that the following bytes do not rule out. The byte after the
 /// block is unknown, so the last byte always counts.
-pub(super) fn likely(block: &[u8; BLOCK]) -> Likely {
-    let mut masks = [0_u64; 8];
-    for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
-        let bytes = u8x16::new(*lanes);
-        let lower = bytes | u8x16::splat(0x20);
-        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-        let is_letter = |letter: u8| lower.simd_eq(u8x16::splat(letter));
-        let within = |first: u8, last: u8| {
-            let turned = lower - u8x16::splat(first);
-            turned.min(u8x16::splat(last - first)).simd_eq(turned)
-        };
-        let all = [
-            is_letter(b'j'),
-            is_letter(b's') | is(0xc5),
-            is_letter(b'o') | is(0xbf),
-            is(b'\\'),
-            is(b'u') | is(b'U') | is(b'x') | is(b'/'),
-            is(b'&'),
-            is(b'%'),
-            within(b'0', b'9') | within(b'a', b'f') | is(b'u'),
-        ];
-        for (mask, lanes) in masks.iter_mut().zip(all) {
-            *mask |= u64::from(lanes.to_bitmask()) << (16 * index);
-        }
-    }
-    let [j, s, o, backslash, code, reference, percent, digit] = masks;
+#[inline(always)]
+pub(super) fn likely<S: Simd>(simd: S, block: &[u8; BLOCK]) -> Likely {
+    let bytes = u8x64::simd_from(simd, *block);
+    let lower = bytes | 0x20;
+    let bits = |mask: mask8x64<S>| mask.to_bitmask();
+    let is = |byte: u8| bytes.simd_eq(byte);
+    let j = bits(lower.simd_eq(b'j'));
+    let s = bits(lower.simd_eq(b's') | is(0xc5));
+    let o = bits(lower.simd_eq(b'o') | is(0xbf));
+    let code = bits(lower.simd_eq(b'u') | is(b'x') | is(b'/'));
+    let digit = bits(within(lower, b'0', b'9') | within(lower, b'a', b'f') | lower.simd_eq(b'u'));
     // The last bit stays set, because the next block may continue the match.
     let next = |mask: u64| mask >> 1 | 1 << 63;
-    let name = j & next(s) & (o >> 2 | 3 << 62);
-    Likely { name, code: backslash & next(code), reference, percent: percent & next(digit) }
+    Likely {
+        name: j & next(s) & (o >> 2 | 3 << 62),
+        code: bits(is(b'\\')) & next(code),
+        reference: bits(is(b'&')),
+        percent: bits(is(b'%')) & next(digit),
+    }
 }
 
 /// Possible escapes and occurrences of the name in a block.
@@ -86,28 +85,27 @@ pub(super) struct Likely {
 }
 
 /// Returns the base64 letters in a block.
-pub(super) fn letters(block: &[u8; BLOCK]) -> u64 {
-    let mut mask = 0;
-    for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
-        let bytes = u8x16::new(*lanes);
-        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-        let within = |bytes: u8x16, first: u8, last: u8| {
-            let turned = bytes - u8x16::splat(first);
-            turned.min(u8x16::splat(last - first)).simd_eq(turned)
-        };
-        let alphabet = within(bytes | u8x16::splat(0x20), b'a', b'z');
-        // The slash stands right before the digits in ASCII.
-        let all = alphabet | within(bytes, b'/', b'9') | is(b'+') | is(b'-') | is(b'_');
-        mask |= u64::from(all.to_bitmask()) << (16 * index);
-    }
-    mask
+#[inline(always)]
+pub(super) fn letters<S: Simd>(simd: S, block: &[u8; BLOCK]) -> u64 {
+    let bytes = u8x64::simd_from(simd, *block);
+    let alphabet = within(bytes | 0x20, b'a', b'z');
+    // The slash stands right before the digits in ASCII.
+    let digits = within(bytes, b'/', b'9');
+    let signs = bytes.simd_eq(b'+') | bytes.simd_eq(b'-') | bytes.simd_eq(b'_');
+    (alphabet | digits | signs).to_bitmask()
 }
 
 /// Returns the number of base64 letters at the start of `bytes`.
 pub(super) fn run_length(bytes: &[u8]) -> usize {
+    dispatch!(Level::new(), simd => run_length_with(simd, bytes))
+}
+
+/// Like [`run_length`], for code that was compiled for this machine.
+#[inline(always)]
+pub(super) fn run_length_with<S: Simd>(simd: S, bytes: &[u8]) -> usize {
     let (blocks, tail) = bytes.as_chunks::<BLOCK>();
     for (index, block) in blocks.iter().enumerate() {
-        let letters = letters(block);
+        let letters = letters(simd, block);
         if letters != u64::MAX {
             return index * BLOCK + letters.trailing_ones() as usize;
         }
@@ -124,15 +122,11 @@ pub(super) fn is_base64(byte: u8) -> bool {
 /// first bytes of NEL and of the separators.
 #[inline]
 pub(super) fn line_ends(block: &[u8; BLOCK]) -> u64 {
-    let mut mask = 0;
-    for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
-        let bytes = u8x16::new(*lanes);
-        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-        let control = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes) & !is(b'\t');
-        let all = control | is(0xc2) | is(0xe2);
-        mask |= u64::from(all.to_bitmask()) << (16 * index);
-    }
-    mask
+    dispatch!(Level::new(), simd => {
+        let bytes = u8x64::simd_from(simd, *block);
+        let control = bytes.simd_lt(b' ') & !bytes.simd_eq(b'\t');
+        (control | bytes.simd_eq(0xc2) | bytes.simd_eq(0xe2)).to_bitmask()
+    })
 }
 
 /// Finds one of two bytes in `text` between `from` and `end`. Checks 16 bytes first, because a
@@ -149,9 +143,7 @@ pub(super) fn find_either(
     let Some(near) = text.get(from..).and_then(|it| it.first_chunk::<16>()) else {
         return part.iter().position(|it| *it == first || *it == second).map(|at| from + at);
     };
-    let near = u8x16::new(*near);
-    let is = |byte: u8| near.simd_eq(u8x16::splat(byte));
-    match (is(first) | is(second)).to_bitmask() {
+    match near_mask(near, [first, second, second]) {
         0 => memchr2(first, second, part.get(16..)?).map(|at| from + at + 16),
         mask => Some(from + mask.trailing_zeros() as usize).filter(|at| *at < end),
     }
@@ -166,16 +158,23 @@ pub(super) fn find_any([first, second, third]: [u8; 3], text: &[u8], from: usize
         let is_one = |it: &u8| *it == first || *it == second || *it == third;
         return rest.iter().position(is_one).map(|at| from + at);
     };
-    let near = u8x16::new(*near);
-    let is = |byte: u8| near.simd_eq(u8x16::splat(byte));
-    match (is(first) | is(second) | is(third)).to_bitmask() {
+    match near_mask(near, [first, second, third]) {
         0 => memchr3(first, second, third, far).map(|at| from + at + 16),
         mask => Some(from + mask.trailing_zeros() as usize),
     }
 }
 
+/// Returns the positions of three bytes among 16.
+#[inline(always)]
+fn near_mask(near: &[u8; 16], [first, second, third]: [u8; 3]) -> u64 {
+    dispatch!(Level::baseline(), simd => {
+        let bytes = u8x16::simd_from(simd, *near);
+        (bytes.simd_eq(first) | bytes.simd_eq(second) | bytes.simd_eq(third)).to_bitmask()
+    })
+}
+
 /// Returns the positions at which 16 consecutive ones start.
-#[inline]
+#[inline(always)]
 pub(super) fn runs_of_16(mut bits: u64) -> u64 {
     bits &= bits >> 1;
     bits &= bits >> 2;

@@ -4,9 +4,10 @@
 //! Only texts with odd bytes are scanned. Blocks without candidates are skipped; in the others, the
 //! first bytes of candidate characters are checked one by one.
 
-use wide::u8x16;
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x64};
 
-use super::block::BLOCK;
+use super::block::{BLOCK, within};
 use super::hidden::{Hidden, Residue, is_invisible};
 use super::list::List;
 use crate::rule::Rule;
@@ -76,7 +77,7 @@ impl CharacterClass {
 
 #[inline]
 fn look(text: &str, base: usize, block: &[u8; BLOCK], hidden: &mut Hidden<'_>, list: &mut List) {
-    let mut mask = candidates(block);
+    let mut mask = dispatch!(Level::new(), simd => candidates(simd, block));
     while mask != 0 {
         let at = base + mask.trailing_zeros() as usize;
         mask &= mask - 1;
@@ -98,26 +99,20 @@ fn judge(text: &str, at: usize, hidden: &mut Hidden<'_>, list: &mut List) {
 }
 
 /// Returns the bytes with which a relevant character may start.
-#[inline]
-pub(super) fn candidates(block: &[u8; BLOCK]) -> u64 {
-    let (mut mask, mut leads, mut seconds) = (0, 0, 0);
-    for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
-        let bytes = u8x16::new(*lanes);
-        let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-        let at_most = |bytes: u8x16, most: u8| bytes.min(u8x16::splat(most)).simd_eq(bytes);
-        let layout = at_most(bytes - u8x16::splat(b'\t'), b'\r' - b'\t');
-        let control = (at_most(bytes, 0x1f) & !layout) | is(0x0b) | is(0x7f);
-        let two = is(0xc2) | is(0xcd);
-        let three = at_most(bytes - u8x16::splat(0xe1), 1);
-        // From 0xee on: private use, specials, and all characters of four bytes.
-        let more = bytes.max(u8x16::splat(0xee)).simd_eq(bytes);
-        let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
-        mask |= bits(control | two | three | more);
-        // The first bytes of kana and Arabic are relevant only with these second bytes.
-        leads |= bits(is(0xe3) | is(0xd8));
-        seconds |= bits(is(0x85) | is(0x9c));
-    }
-    mask | leads & (seconds >> 1 | 1 << 63)
+#[inline(always)]
+pub(super) fn candidates<S: Simd>(simd: S, block: &[u8; BLOCK]) -> u64 {
+    let bytes = u8x64::simd_from(simd, *block);
+    let is = |byte: u8| bytes.simd_eq(byte);
+    let layout = within(bytes, b'\t', b'\r') & !is(0x0b);
+    let control = bytes.simd_lt(b' ') & !layout | is(0x7f);
+    let two = is(0xc2) | is(0xcd);
+    let three = within(bytes, 0xe1, 0xe2);
+    // From 0xee on: private use, specials, and all characters of four bytes.
+    let more = bytes.simd_ge(0xee);
+    // The first bytes of kana and Arabic are relevant only with these second bytes.
+    let leads = (is(0xe3) | is(0xd8)).to_bitmask();
+    let seconds = (is(0x85) | is(0x9c)).to_bitmask();
+    (control | two | three | more).to_bitmask() | leads & (seconds >> 1 | 1 << 63)
 }
 
 /// Returns true if the first bytes are those of a control, a separator or an invisible character.
@@ -169,6 +164,7 @@ mod tests {
             // The same at the end of a block, where the next byte is unknown.
             let mut last = [b' '; BLOCK];
             last[BLOCK - 1] = block[0];
+            let candidates = |block| dispatch!(Level::new(), simd => candidates(simd, block));
             let is_candidate = candidates(&block) & 1 != 0;
             assert!(!matters || candidates(&last) >> 63 == 1, "{char:?}");
             let may_matter = is_candidate && may_matter(&block[..bytes]);

@@ -3,6 +3,8 @@
 //! In a frame, a slash may be escaped, and a line end is an escape. Both may be escaped once more
 //! where the text is JSON or source code.
 
+use fearless_simd::Simd;
+
 use super::block;
 use super::survey::is_base64;
 
@@ -16,10 +18,11 @@ pub(super) fn is_letter(byte: u8) -> bool {
 }
 
 /// Returns the length of a run. An escape that stands for a blank or a line end is no part of it.
-pub(super) fn run_length(rest: &[u8]) -> usize {
+#[inline(always)]
+pub(super) fn run_length<S: Simd>(simd: S, rest: &[u8]) -> usize {
     let mut length = 0;
     loop {
-        length += block::run_length(rest.get(length..).unwrap_or_default());
+        length += block::run_length_with(simd, rest.get(length..).unwrap_or_default());
         let behind = rest.get(length..).unwrap_or_default();
         if behind.first() != Some(&b'\\') || Gap::of(behind).length > 0 {
             return length;

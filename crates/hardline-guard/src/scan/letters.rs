@@ -9,7 +9,8 @@
 //! - the name `jsonrpc`, or a name with escapes,
 //! - a row of hidden characters.
 
-use wide::u8x16;
+use fearless_simd::prelude::*;
+use fearless_simd::{mask8x64, u8x64};
 
 use super::decode::base64::value;
 
@@ -19,11 +20,20 @@ const BLOCK: usize = 64;
 const AHEAD: usize = 16;
 /// Letters at the start of a region that are decoded to see if it may be UTF-8: few at first, because
 /// most regions are not.
-const STARTS: [usize; 2] = [16, 64];
+const STARTS: [usize; 3] = [8, 16, 64];
 
 /// Returns true if base64 letters may encode a message or hidden text, or have the name `jsonrpc` in them
 /// as they are. `letters` has nothing else.
-pub(super) fn may_hide(letters: &[u8]) -> bool {
+#[inline(never)]
+pub(super) fn may_hide<S: Simd>(simd: S, letters: &[u8]) -> bool {
+    simd.vectorize(
+        #[inline(always)]
+        || may_hide_with(simd, letters),
+    )
+}
+
+#[inline(always)]
+fn may_hide_with<S: Simd>(simd: S, letters: &[u8]) -> bool {
     let mut census = Census::new(letters.len());
     // The letter `/` has all bits set, so it pads the end with bytes that are no text.
     let mut values = [63; BLOCK + AHEAD];
@@ -38,10 +48,14 @@ pub(super) fn may_hide(letters: &[u8]) -> bool {
                 &padded
             }
         };
-        for (to, from) in values.as_chunks_mut::<16>().0.iter_mut().zip(block.as_chunks::<16>().0) {
-            *to = values_of(u8x16::new(*from)).to_array();
+        // Two loads that overlap read the letters of the block and those ahead.
+        for at in [0, AHEAD] {
+            let from = block.get(at..).and_then(|it| it.first_chunk::<BLOCK>());
+            if let (Some(from), Some(to)) = (from, values.get_mut(at..at + BLOCK)) {
+                values_of(simd, u8x64::simd_from(simd, *from)).store_slice(to);
+            }
         }
-        let candidates = census.look(block, &values, rest.len());
+        let candidates = census.look(simd, block, &values, rest.len());
         if candidates != 0 && is_confirmed(letters, at, candidates) {
             return true;
         }
@@ -84,74 +98,57 @@ impl Census {
 
     /// Counts the groups that begin in a block. Returns those that may have a part of the name, an
     /// escape, or a tag character. `left` is the number of letters from the block on.
-    #[inline]
-    fn look(
+    #[inline(always)]
+    fn look<S: Simd>(
         &mut self,
+        simd: S,
         block: &[u8; BLOCK + AHEAD],
         values: &[u8; BLOCK + AHEAD],
         left: usize,
     ) -> u64 {
-        let (mut found, mut ascii) = (0, u8x16::ZERO);
-        for at in (0..BLOCK).step_by(16) {
-            let from = |array: &[u8; BLOCK + AHEAD], offset: usize| {
-                let lanes = array.get(at + offset..).and_then(|it| it.first_chunk::<16>());
-                u8x16::new(lanes.copied().unwrap_or([63; 16]))
-            };
-            let v = |offset: usize| from(values, offset);
-            let (first, second, third) = (v(0), v(1), v(2));
-            let part = |values: u8x16, mask: u8, value: u8| {
-                (values & u8x16::splat(mask)).simd_eq(u8x16::splat(value))
-            };
-            // The top bit of each byte of a group.
-            let groups = |first: u8x16, second: u8x16, third: u8x16| {
-                let tops = (first & u8x16::splat(32))
-                    | (second & u8x16::splat(8))
-                    | (third & u8x16::splat(2));
-                tops.simd_eq(u8x16::ZERO)
-            };
-            let group = groups(first, second, third);
-            // `onr`, `nrp` and `rpc` in either case.
-            let names = (part(second, !2, 0x34) & part(third, !0, 57))
-                | (part(second, !2, 0x25) & part(third, !8, 1));
-            // A backslash as the first, second or third byte of a group. An escape goes on with ASCII.
-            let escapes = part(first, !0, 23) & part(second, 0x30, 0) & group;
-            let others = (part(second, 15, 5) & part(third, 0x3c, 0x30))
-                | (part(third, 3, 1) & part(v(3), !0, 28));
-            let others = others & groups(v(4), v(5), v(6));
-            // The bytes f3 a0 80 to bf.
-            let tags = part(first, !0, 60) & part(second, !0, 58) & part(third, !0, 2);
-            let letter = |offset: usize, letter: u8| {
-                part(from(block, offset), !0x20, letter.to_ascii_uppercase())
-            };
-            let plain = letter(0, b'j') & letter(1, b's') & letter(2, b'o');
-            let all = names | escapes | others | tags | plain;
-            found |= u64::from(all.to_bitmask()) << at;
-            // A lane that is set counts as 255, which is one less.
-            ascii += group;
-        }
+        let from = |array: &[u8; BLOCK + AHEAD], offset: usize| {
+            let lanes = array.get(offset..).and_then(|it| it.first_chunk::<BLOCK>());
+            u8x64::simd_from(simd, lanes.copied().unwrap_or([63; BLOCK]))
+        };
+        let v = |offset: usize| from(values, offset);
+        let (first, second, third) = (v(0), v(1), v(2));
+        let part = |values: u8x64<S>, mask: u8, value: u8| (values & mask).simd_eq(value);
+        // The top bit of each byte of a group.
+        let groups = |first: u8x64<S>, second: u8x64<S>, third: u8x64<S>| -> mask8x64<S> {
+            ((first & 32) | (second & 8) | (third & 2)).simd_eq(0)
+        };
+        let group = groups(first, second, third);
+        // `onr`, `nrp` and `rpc` in either case.
+        let names = (part(second, !2, 0x34) & third.simd_eq(57))
+            | (part(second, !2, 0x25) & part(third, !8, 1));
+        // A backslash as the first, second or third byte of a group. An escape goes on with ASCII.
+        let escapes = first.simd_eq(23) & part(second, 0x30, 0) & group;
+        let others = (part(second, 15, 5) & part(third, 0x3c, 0x30))
+            | (part(third, 3, 1) & v(3).simd_eq(28));
+        let others = others & groups(v(4), v(5), v(6));
+        // The bytes f3 a0 80 to bf.
+        let tags = first.simd_eq(60) & second.simd_eq(58) & third.simd_eq(2);
+        let letter = |offset: usize, letter: u8| {
+            part(from(block, offset), !0x20, letter.to_ascii_uppercase())
+        };
+        let plain = letter(0, b'j') & letter(1, b's') & letter(2, b'o');
         if self.may_be_text() {
-            self.count(ascii, left);
+            self.count(group.to_bitmask(), left);
         }
-        found
+        (names | escapes | others | tags | plain).to_bitmask()
     }
 
-    /// Adds the groups of a block, of which `ascii` has the negative number for each letter modulo 16.
-    fn count(&mut self, ascii: u8x16, left: usize) {
-        if left < BLOCK {
-            // The padding is no text, so it would count.
-            let most = left.saturating_sub(3).div_ceil(4);
-            let ascii = ascii.to_array().map(|lane| usize::from(0_u8.wrapping_sub(lane)));
-            for (offset, odd) in self.odd.iter_mut().enumerate() {
-                let count: usize = ascii.iter().skip(offset).step_by(4).sum();
-                *odd += most.saturating_sub(count + 1);
-            }
-            return;
-        }
-        let ascii = ascii.to_array();
+    /// Counts the groups of a block that are not ASCII, given a bit for each letter with which one that is
+    /// begins.
+    #[inline(always)]
+    fn count(&mut self, ascii: u64, left: usize) {
+        const FOURTHS: u64 = 0x1111_1111_1111_1111;
+        // The padding is no text, so it would count.
+        let is_whole = left >= BLOCK;
+        let most = if is_whole { BLOCK / 4 } else { left.saturating_sub(3).div_ceil(4) };
         for (offset, odd) in self.odd.iter_mut().enumerate() {
-            let lanes = ascii.iter().skip(offset).step_by(4);
-            let count: usize = lanes.map(|lane| usize::from(0_u8.wrapping_sub(*lane))).sum();
-            *odd += BLOCK / 4 - count;
+            let count = (ascii & FOURTHS << offset).count_ones() as usize;
+            *odd += most.saturating_sub(count + usize::from(!is_whole));
         }
     }
 
@@ -162,22 +159,14 @@ impl Census {
 }
 
 /// Returns the values of base64 letters.
-#[inline]
-fn values_of(letters: u8x16) -> u8x16 {
-    let within = |first: u8, last: u8| {
-        let turned = letters - u8x16::splat(first);
-        (turned, turned.min(u8x16::splat(last - first)).simd_eq(turned))
-    };
-    let (upper, is_upper) = within(b'A', b'Z');
-    let (lower, is_lower) = within(b'a', b'z');
-    let (digit, is_digit) = within(b'0', b'9');
-    let is_plus = letters.simd_eq(u8x16::splat(b'+')) | letters.simd_eq(u8x16::splat(b'-'));
-    let known = is_upper | is_lower | is_digit | is_plus;
-    (upper & is_upper)
-        | ((lower + u8x16::splat(26)) & is_lower)
-        | ((digit + u8x16::splat(52)) & is_digit)
-        | (u8x16::splat(62) & is_plus)
-        | (u8x16::splat(63) & !known)
+#[inline(always)]
+fn values_of<S: Simd>(simd: S, letters: u8x64<S>) -> u8x64<S> {
+    let (upper, lower, digit) = (letters - b'A', letters - b'a', letters - b'0');
+    let is_plus = letters.simd_eq(b'+') | letters.simd_eq(b'-');
+    let signs = is_plus.select(u8x64::simd_from(simd, 62), u8x64::simd_from(simd, 63));
+    let digits = digit.simd_le(9).select(digit + 52, signs);
+    let lowers = lower.simd_le(25).select(lower + 26, digits);
+    upper.simd_le(25).select(upper, lowers)
 }
 
 /// Returns true if six bytes begin an escape of a letter.
@@ -233,8 +222,13 @@ fn may_be_utf8(letters: &[u8], offset: usize) -> bool {
 mod tests {
     use hardline_testkit::generate::Rng;
 
-    use super::*;
+    use fearless_simd::{Level, dispatch};
+
     use crate::scan::{ScanSettings, Scanner};
+
+    fn may_hide(letters: &[u8]) -> bool {
+        dispatch!(Level::new(), simd => super::may_hide(simd, letters))
+    }
 
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

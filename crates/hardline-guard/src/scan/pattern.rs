@@ -10,7 +10,8 @@
 
 use std::ops::Range;
 
-use wide::u8x16;
+use fearless_simd::prelude::*;
+use fearless_simd::{mask8x64, u8x64};
 
 use super::list::{Entry, List};
 use crate::rule::PATTERNS;
@@ -81,16 +82,14 @@ pub(super) fn judge(text: &str, at: usize, list: &mut List) {
     }
 }
 
-/// Returns the lanes with the last letter of a word, if its byte follows. `next` has the byte after
-/// each lane.
+/// Returns the last letters of words whose byte follows. `next` has the byte after each of `bytes`.
 #[inline(always)]
-pub(super) fn ends_of_words(bytes: u8x16, next: u8x16) -> u8x16 {
+pub(super) fn ends_of_words<S: Simd>(simd: S, bytes: u8x64<S>, next: u8x64<S>) -> mask8x64<S> {
     // Setting this bit folds the case of letters, and `new` accepts letters only.
-    let lower = bytes | u8x16::splat(0x20);
-    let mut found = u8x16::ZERO;
+    let lower = bytes | 0x20;
+    let mut found = mask8x64::splat(simd, false);
     for (_, pattern) in PATTERNS {
-        found |= lower.simd_eq(u8x16::splat(pattern.letter()))
-            & next.simd_eq(u8x16::splat(pattern.byte));
+        found = found | lower.simd_eq(pattern.letter()) & next.simd_eq(pattern.byte);
     }
     found
 }
@@ -110,16 +109,17 @@ struct Pair {
 pub(super) struct Carry([u64; PATTERNS.len()]);
 
 impl Pairs {
-    /// Adds 16 bytes of the block, the ones at `index * 16`.
+    /// Finds the letters and the bytes of all patterns in a block.
     #[inline(always)]
-    pub(super) fn add(&mut self, bytes: u8x16, index: usize) {
+    pub(super) fn of<S: Simd>(bytes: u8x64<S>) -> Self {
         // Setting this bit folds the case of letters, and `new` accepts letters only.
-        let lower = bytes | u8x16::splat(0x20);
-        let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
-        for (pair, (_, pattern)) in self.0.iter_mut().zip(PATTERNS) {
-            pair.letters |= bits(lower.simd_eq(u8x16::splat(pattern.letter())));
-            pair.bytes |= bits(bytes.simd_eq(u8x16::splat(pattern.byte)));
+        let lower = bytes | 0x20;
+        let mut pairs = Self::default();
+        for (pair, (_, pattern)) in pairs.0.iter_mut().zip(PATTERNS) {
+            pair.letters = lower.simd_eq(pattern.letter()).to_bitmask();
+            pair.bytes = bytes.simd_eq(pattern.byte).to_bitmask();
         }
+        pairs
     }
 
     /// Returns the bytes of the block at which a word may have ended.

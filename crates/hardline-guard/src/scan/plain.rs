@@ -10,11 +10,12 @@
 //! Invariant: if a frame is plain, [`Scanner::scan`](super::Scanner::scan) finds nothing in any of
 //! its strings, keys included.
 
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, mask8x64, u8x64};
 use hardline_wire::json::escaped_bytes;
 use memchr::memchr;
-use wide::u8x16;
 
-use super::block::{BLOCK, letters, runs_of_16};
+use super::block::{BLOCK, is_calm, letters, runs_of_16};
 use super::decode::base64::MIN_LETTERS;
 use super::gap::{Gap, is_letter, run_length};
 use super::letters::may_hide;
@@ -34,6 +35,11 @@ const MAX_WRAPPED: usize = 1 << 20;
 /// in a message.
 #[inline]
 pub(crate) fn is_plain(text: &[u8], names: u32) -> bool {
+    dispatch!(Level::new(), simd => look_at_all(simd, text, names))
+}
+
+#[inline(always)]
+fn look_at_all<S: Simd>(simd: S, text: &[u8], names: u32) -> bool {
     let mut look = Look {
         text,
         base: 0,
@@ -45,7 +51,7 @@ pub(crate) fn is_plain(text: &[u8], names: u32) -> bool {
         letters_done: 0,
     };
     while let Some(block) = text.get(look.base..).and_then(|rest| rest.first_chunk::<WINDOW>()) {
-        if !look.at(block) {
+        if !look.at(simd, block) {
             return false;
         }
     }
@@ -54,8 +60,8 @@ pub(crate) fn is_plain(text: &[u8], names: u32) -> bool {
     let mut last = [b' '; WINDOW + BLOCK];
     last.iter_mut().zip(tail).for_each(|(to, from)| *to = *from);
     let (first, second) = (last.first_chunk(), last.last_chunk());
-    first.is_some_and(|block| look.at(block))
-        && (tail.len() <= BLOCK || second.is_some_and(|block| look.at(block)))
+    first.is_some_and(|block| look.at(simd, block))
+        && (tail.len() <= BLOCK || second.is_some_and(|block| look.at(simd, block)))
 }
 
 struct Look<'a> {
@@ -79,20 +85,20 @@ struct Look<'a> {
 impl<'a> Look<'a> {
     /// Reads the next block. Returns true if it is plain.
     #[inline(always)]
-    fn at(&mut self, window: &[u8; WINDOW]) -> bool {
+    fn at<S: Simd>(&mut self, simd: S, window: &[u8; WINDOW]) -> bool {
         if self.letters_done > self.base + BLOCK {
             // Inside of a long run that encodes nothing. Its last letter may end the word of a pattern.
             self.calm = 16;
             self.base += BLOCK;
             return true;
         }
-        let (calm, is_rare, is_odd) = first_look(window);
+        let (calm, is_rare, is_odd) = first_look(simd, window);
         let may_run = runs_of_16(calm) != 0 || calm.trailing_ones() + self.calm >= 16;
         self.calm = calm.leading_ones().min(16);
         let is_rare = is_rare || self.is_escaped || self.after_backslash != 0;
-        let is_plain = (!is_rare || self.check_rare_bytes(window))
-            && (!may_run || self.measure_runs(window))
-            && (!is_odd || self.check_odd_bytes(window));
+        let is_plain = (!is_rare || self.check_rare_bytes(simd, window))
+            && (!may_run || self.measure_runs(simd, window))
+            && (!is_odd || self.check_odd_bytes(simd, window));
         self.base += BLOCK;
         is_plain
     }
@@ -102,9 +108,25 @@ impl<'a> Look<'a> {
     }
 
     #[inline(never)]
-    fn check_rare_bytes(&mut self, window: &[u8; WINDOW]) -> bool {
-        let rare = Rare::of(window);
-        self.check_escapes(&rare, window) && self.all(rare.starts, Self::check_start)
+    fn check_rare_bytes<S: Simd>(&mut self, simd: S, window: &[u8; WINDOW]) -> bool {
+        simd.vectorize(
+            #[inline(always)]
+            || {
+                let (bytes, next) = Self::load(simd, window);
+                self.check_escapes(bytes)
+                    && self.all(starts(simd, bytes, next).to_bitmask(), Self::check_start)
+            },
+        )
+    }
+
+    /// Returns the bytes of a block, and the byte after each.
+    #[inline(always)]
+    fn load<S: Simd>(simd: S, window: &[u8; WINDOW]) -> (u8x64<S>, u8x64<S>) {
+        let from = |at: usize| {
+            let bytes = window.get(at..).and_then(|it| it.first_chunk::<BLOCK>());
+            u8x64::simd_from(simd, bytes.copied().unwrap_or([b' '; BLOCK]))
+        };
+        (from(0), from(1))
     }
 
     /// Returns true if nothing relevant begins with the byte at this position.
@@ -143,29 +165,43 @@ impl<'a> Look<'a> {
 
     /// Returns true if all escapes in this block are harmless, and those inside of the text as well.
     #[inline(always)]
-    fn check_escapes(&mut self, rare: &Rare, window: &[u8; WINDOW]) -> bool {
-        let (escaped, is_next_escaped) = escaped_bytes(rare.backslashes, self.is_escaped);
+    fn check_escapes<S: Simd>(&mut self, bytes: u8x64<S>) -> bool {
+        let is = |byte: u8| bytes.simd_eq(byte);
+        let backslashes = is(b'\\').to_bitmask();
+        let (escaped, is_next_escaped) = escaped_bytes(backslashes, self.is_escaped);
         self.is_escaped = is_next_escaped;
-        let inner = escaped & rare.backslashes;
+        let inner = escaped & backslashes;
         // Behind a backslash of the text itself, an escape of source code may begin.
         let behind = inner << 1 | self.after_backslash;
         self.after_backslash = inner >> 63;
-        self.all(escaped & !rare.simple, |look, at| {
+        let layout = is(b'n') | is(b't') | is(b'r') | is(b'f');
+        let simple = (layout | is(b'"') | is(b'/') | is(b'\\')).to_bitmask();
+        let codes = || ((bytes | 0x20).simd_eq(b'u') | is(b'x')).to_bitmask();
+        self.all(escaped & !simple, |look, at| {
             // Besides the simple ones and `u`, JSON has `b` alone, which is a control character.
             matches!(look.rest(at), rest @ [b'u', ..] if harmless::is_unicode(rest))
         }) && (behind == 0
-            || self.all(behind & codes(window), |look, at| harmless::is_inner(look.rest(at))))
+            || self.all(behind & codes(), |look, at| harmless::is_inner(look.rest(at))))
     }
 
     /// Returns true if the base64 runs that are in this block or reach into it encode no message.
     #[inline(never)]
-    fn measure_runs(&mut self, window: &[u8; WINDOW]) -> bool {
+    fn measure_runs<S: Simd>(&mut self, simd: S, window: &[u8; WINDOW]) -> bool {
+        simd.vectorize(
+            #[inline(always)]
+            || self.measure_runs_with(simd, window),
+        )
+    }
+
+    #[inline(always)]
+    fn measure_runs_with<S: Simd>(&mut self, simd: S, window: &[u8; WINDOW]) -> bool {
         let Some(block) = window.first_chunk::<BLOCK>() else { return false };
         // A long run was measured to its end.
         if self.runs_done >= self.base + BLOCK {
             return true;
         }
-        let letters = letters(block) | backslashes(block);
+        let backslashes = u8x64::simd_from(simd, *block).simd_eq(b'\\').to_bitmask();
+        let letters = letters(simd, block) | backslashes;
         let runs = runs_of_16(letters);
         let mut starts = runs & !(runs << 1);
         if letters & 1 != 0 {
@@ -176,25 +212,31 @@ impl<'a> Look<'a> {
             if lead > 0 {
                 starts &= !1;
                 if lead + letters.trailing_ones() as usize >= MIN_RUN
-                    && !self.measure_run(self.base - lead)
+                    && !self.measure_run(simd, self.base - lead)
                 {
                     return false;
                 }
             }
         }
-        self.all(starts, Self::measure_run)
+        self.all(
+            starts,
+            #[inline(always)]
+            |look, at| look.measure_run(simd, at),
+        )
     }
 
     /// Measures the run at `start`, with the lines that it may be wrapped over. Returns true if it
     /// encodes no message.
-    fn measure_run(&mut self, start: usize) -> bool {
+    #[inline(always)]
+    fn measure_run<S: Simd>(&mut self, simd: S, start: usize) -> bool {
         if start < self.runs_done {
             return true;
         }
         let (mut at, mut wrapped) = (start, Vec::new());
         loop {
             let rest = self.rest(at);
-            let (run, behind) = rest.split_at_checked(run_length(rest)).unwrap_or((rest, &[]));
+            let (run, behind) =
+                rest.split_at_checked(run_length(simd, rest)).unwrap_or((rest, &[]));
             let gap = Gap::of(behind);
             at += run.len();
             // A short line, or other text, ends a wrapped run.
@@ -203,7 +245,7 @@ impl<'a> Look<'a> {
                 wrapped.extend(run.iter().filter(|it| **it != b'\\'));
             }
             if !goes_on {
-                if self.check_run(run, &wrapped, at) {
+                if self.check_run(simd, run, &wrapped, at) {
                     return false;
                 }
                 // The next run has no start of its own in a block, because an escape is made of letters.
@@ -219,10 +261,11 @@ impl<'a> Look<'a> {
     }
 
     /// Returns true if a run that ends at `end` may encode a message, alone or with the lines before it.
-    fn check_run(&mut self, run: &[u8], wrapped: &[u8], end: usize) -> bool {
+    #[inline(always)]
+    fn check_run<S: Simd>(&mut self, simd: S, run: &[u8], wrapped: &[u8], end: usize) -> bool {
         if !wrapped.is_empty() {
             let is_cut = wrapped.len() >= MAX_WRAPPED;
-            return is_cut || wrapped.len() >= MIN_LETTERS && may_hide(wrapped);
+            return is_cut || wrapped.len() >= MIN_LETTERS && may_hide(simd, wrapped);
         }
         if run.len() < MIN_LETTERS {
             return false;
@@ -230,104 +273,40 @@ impl<'a> Look<'a> {
         // An escaped slash is a letter, and most runs have none.
         if memchr(b'\\', run).is_some() {
             let letters: Vec<u8> = run.iter().copied().filter(|it| *it != b'\\').collect();
-            return may_hide(&letters);
+            return may_hide(simd, &letters);
         }
         self.letters_done = end;
-        may_hide(run)
+        may_hide(simd, run)
     }
 
     #[inline(never)]
-    fn check_odd_bytes(&mut self, window: &[u8; WINDOW]) -> bool {
+    fn check_odd_bytes<S: Simd>(&mut self, simd: S, window: &[u8; WINDOW]) -> bool {
         let Some(block) = window.first_chunk::<BLOCK>() else { return false };
-        let mask = character::candidates(block);
+        let mask = simd.vectorize(
+            #[inline(always)]
+            || character::candidates(simd, block),
+        );
         self.all(mask, |look, at| !character::may_matter(look.rest(at)))
-    }
-}
-
-/// Calls `take` for each 16 bytes of a block, with the 16 bytes from the next one on, and their index.
-#[inline(always)]
-fn for_each_lanes(window: &[u8; WINDOW], mut take: impl FnMut(usize, u8x16, u8x16)) {
-    for index in 0..BLOCK / 16 {
-        let lanes = |at: usize| window.get(at..).and_then(|rest| rest.first_chunk::<16>());
-        if let (Some(bytes), Some(next)) = (lanes(16 * index), lanes(16 * index + 1)) {
-            take(index, u8x16::new(*bytes), u8x16::new(*next));
-        }
     }
 }
 
 /// Returns the bytes of a block that can be in a run, and whether there are rare bytes and odd
 /// bytes.
-#[inline]
-fn first_look(window: &[u8; WINDOW]) -> (u64, bool, bool) {
-    let (mut calm, mut rare, mut odd) = (0, u8x16::ZERO, u8x16::ZERO);
-    for_each_lanes(window, |index, bytes, next| {
-        rare |= starts(bytes, next) | bytes.simd_eq(u8x16::splat(b'\\'));
-        // In a checked frame, bytes below a space occur only between values.
-        odd |= bytes.max(u8x16::splat(0x7f)).simd_eq(bytes);
-        let is_above = |least: u8| bytes.max(u8x16::splat(least)).simd_eq(bytes).to_bitmask();
-        calm |= u64::from(is_above(b'*' + 1) & !is_above(0x80)) << (16 * index);
-    });
-    (calm, rare.any(), odd.any())
-}
-
-/// Positions of the rare bytes of a block.
-#[derive(Default)]
-struct Rare {
-    backslashes: u64,
-    /// Letters that form a harmless escape after a backslash.
-    simple: u64,
-    /// Bytes with which something else may begin.
-    starts: u64,
-}
-
-impl Rare {
-    #[inline]
-    fn of(window: &[u8; WINDOW]) -> Self {
-        let mut rare = Self::default();
-        for_each_lanes(window, |index, bytes, next| {
-            let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-            let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
-            let backslash = is(b'\\');
-            rare.backslashes |= bits(backslash);
-            let layout = is(b'n') | is(b't') | is(b'r') | is(b'f');
-            rare.simple |= bits(layout | is(b'"') | is(b'/') | backslash);
-            rare.starts |= bits(starts(bytes, next));
-        });
-        rare
-    }
-}
-
-/// Returns the lanes with which the name, a reference, or a percent escape may begin, and those with the
-/// last letter of a pattern. `next` has the byte after each.
 #[inline(always)]
-fn starts(bytes: u8x16, next: u8x16) -> u8x16 {
-    let is = |bytes: u8x16, byte: u8| bytes.simd_eq(u8x16::splat(byte));
-    let fold = u8x16::splat(0x20);
-    let is_name = is(bytes | fold, b'j') & (is(next | fold, b's') | is(next, 0xc5));
-    is_name | is(bytes, b'&') | is(bytes, b'%') | ends_of_words(bytes, next)
+fn first_look<S: Simd>(simd: S, window: &[u8; WINDOW]) -> (u64, bool, bool) {
+    let (bytes, next) = Look::load(simd, window);
+    let is_rare = (starts(simd, bytes, next) | bytes.simd_eq(b'\\')).any_true();
+    // In a checked frame, bytes below a space occur only between values.
+    let is_odd = bytes.simd_ge(0x7f).any_true();
+    (is_calm(bytes).to_bitmask(), is_rare, is_odd)
 }
 
-/// Returns the letters of a block with which an escape of source code begins.
-#[inline]
-fn codes(window: &[u8; WINDOW]) -> u64 {
-    let mut mask = 0;
-    for_each_lanes(window, |index, bytes, _| {
-        let is = |bytes: u8x16, byte: u8| bytes.simd_eq(u8x16::splat(byte));
-        let is_code = is(bytes | u8x16::splat(0x20), b'u') | is(bytes, b'x');
-        mask |= u64::from(is_code.to_bitmask()) << (16 * index);
-    });
-    mask
-}
-
-/// Returns the backslashes of a block.
-#[inline]
-fn backslashes(block: &[u8; BLOCK]) -> u64 {
-    let mut mask = 0;
-    for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
-        let is_backslash = u8x16::new(*lanes).simd_eq(u8x16::splat(b'\\'));
-        mask |= u64::from(is_backslash.to_bitmask()) << (16 * index);
-    }
-    mask
+/// Returns the bytes with which the name, a reference or a percent escape may begin, and the last letters of the
+/// words of patterns. `next` has the byte after each.
+#[inline(always)]
+fn starts<S: Simd>(simd: S, bytes: u8x64<S>, next: u8x64<S>) -> mask8x64<S> {
+    let is_name = (bytes | 0x20).simd_eq(b'j') & ((next | 0x20).simd_eq(b's') | next.simd_eq(0xc5));
+    is_name | bytes.simd_eq(b'&') | bytes.simd_eq(b'%') | ends_of_words(simd, bytes, next)
 }
 
 #[cfg(test)]
@@ -485,6 +464,9 @@ mod tests {
             let frame = format!("{{\"jsonrpc\":\"2.0\",{}}}", members.join(","));
             let has_hits = texts.iter().any(|it| !scanner.scan(it).hits.is_empty());
             let is_plain = is_plain(frame.as_bytes(), 1);
+            let by_baseline =
+                dispatch!(Level::baseline(), simd => look_at_all(simd, frame.as_bytes(), 1));
+            assert_eq!(is_plain, by_baseline, "seed {seed}: {frame}");
             assert!(!(is_plain && has_hits), "seed {seed}: {frame}");
             plain += u32::from(is_plain);
             hits += u32::from(has_hits);

@@ -16,8 +16,8 @@
 
 use std::ops::Range;
 
+use fearless_simd::{Level, Simd, dispatch};
 use memchr::{memchr, memrchr};
-use wide::u8x16;
 
 use super::block::{BLOCK, Masks, letters, likely, run_length, runs_of_16};
 use super::pattern::{Carry, is_trigger};
@@ -86,8 +86,8 @@ pub(super) struct Survey<'a> {
     /// The line with marks that has not been reported yet.
     line: Range<usize>,
     marks: Marks,
-    /// Collects odd bytes.
-    odd: u8x16,
+    /// Set bits show that there were odd bytes.
+    odd: u64,
 }
 
 impl<'a> Survey<'a> {
@@ -105,13 +105,13 @@ impl<'a> Survey<'a> {
             runs_done: 0,
             line: 0..0,
             marks: Marks::default(),
-            odd: u8x16::ZERO,
+            odd: 0,
         }
     }
 
     /// Returns true if there were odd bytes so far.
     pub(super) fn has_odd_bytes(&self) -> bool {
-        self.odd.any()
+        self.odd != 0
     }
 
     /// Skips runs before `end`.
@@ -146,9 +146,14 @@ impl<'a> Survey<'a> {
 
     /// Reads blocks up to one with a match.
     fn advance(&mut self) -> bool {
+        dispatch!(Level::new(), simd => self.advance_with(simd))
+    }
+
+    #[inline(always)]
+    fn advance_with<S: Simd>(&mut self, simd: S) -> bool {
         let (blocks, tail) = self.text.get(self.next..).unwrap_or_default().as_chunks::<BLOCK>();
         for block in blocks {
-            if self.look(block) {
+            if self.look(simd, block) {
                 return true;
             }
         }
@@ -160,30 +165,31 @@ impl<'a> Survey<'a> {
         for (to, from) in last.iter_mut().zip(tail) {
             *to = *from;
         }
-        self.look(&last);
+        self.look(simd, &last);
         true
     }
 
-    #[inline]
-    fn look(&mut self, block: &[u8; BLOCK]) -> bool {
-        let masks = Masks::of(block, &mut self.odd);
+    #[inline(always)]
+    fn look<S: Simd>(&mut self, simd: S, block: &[u8; BLOCK]) -> bool {
+        let masks = Masks::of(simd, block);
+        self.odd |= masks.odd;
         self.base = self.next;
         self.next += BLOCK;
         self.rare = masks.rare;
         self.triggers = masks.pairs.candidates(&mut self.carry);
         // Most rare bytes turn out to be harmless; they are dropped here at once.
-        let has_mark = self.rare | self.triggers != 0 && self.drop_nothings(block);
-        let has_run = self.find_calm_run(masks.breaks) && self.find_runs(block);
+        let has_mark = self.rare | self.triggers != 0 && self.drop_nothings(simd, block);
+        let has_run = self.find_calm_run(masks.breaks) && self.find_runs(simd, block);
         has_run || has_mark
     }
 
     /// Keeps the candidates of this block that are marks. Returns true if any is left.
-    #[inline(never)]
-    fn drop_nothings(&mut self, block: &[u8; BLOCK]) -> bool {
+    #[inline(always)]
+    fn drop_nothings<S: Simd>(&mut self, simd: S, block: &[u8; BLOCK]) -> bool {
         let text = self.text;
         // For one or two bytes, the vector check costs more than it saves.
         if self.rare.count_ones() > 2 {
-            self.rare = self.news(block);
+            self.rare = self.news(simd, block);
         }
         self.rare = self.only(self.rare, |at| text.get(at..).is_some_and(|it| mark(it).is_some()));
         self.triggers = self.only(self.triggers, |at| is_trigger(text, at));
@@ -191,8 +197,9 @@ impl<'a> Survey<'a> {
     }
 
     /// Returns the possible marks that the current line does not have yet.
-    fn news(&self, block: &[u8; BLOCK]) -> u64 {
-        let likely = likely(block);
+    #[inline(always)]
+    fn news<S: Simd>(&self, simd: S, block: &[u8; BLOCK]) -> u64 {
+        let likely = likely(simd, block);
         // The line that the marks belong to may end in this block.
         let inside = self.line.end.saturating_sub(self.base);
         let known = if inside < BLOCK { !(u64::MAX << inside) } else { u64::MAX };
@@ -234,8 +241,9 @@ impl<'a> Survey<'a> {
     }
 
     /// Finds the runs that are in this block or reach into it.
-    fn find_runs(&mut self, block: &[u8; BLOCK]) -> bool {
-        let letters = letters(block);
+    #[inline(always)]
+    fn find_runs<S: Simd>(&mut self, simd: S, block: &[u8; BLOCK]) -> bool {
+        let letters = letters(simd, block);
         let runs = runs_of_16(letters);
         // Keeps the first position of each run only.
         self.runs = runs & !(runs << 1);
@@ -310,7 +318,7 @@ pub(super) fn mark(rest: &[u8]) -> Option<Marks> {
 #[inline]
 pub(super) fn names(text: &[u8], base: usize, block: &[u8; BLOCK]) -> u64 {
     const LAST: u64 = 1 << 63;
-    let likely = likely(block);
+    let likely = dispatch!(Level::new(), simd => likely(simd, block));
     let mut names = likely.code & !LAST;
     // The vector check covers the first three letters of the name only.
     let mut unsure = likely.name | likely.code & LAST;

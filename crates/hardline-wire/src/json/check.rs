@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use fearless_simd::{Simd, dispatch};
+
 use super::envelope::{Envelope, EnvelopeReader};
 use super::key::{Group, Keys};
 use super::number::skip_number;
-use super::string::{Scan, StringFault};
+use super::string::{StringFault, next_special_with, rest_of_string};
 use super::value::Value;
 use super::{JsonError, Reason, skip_whitespace};
 use crate::limits::Limits;
@@ -112,8 +114,18 @@ impl Checker {
     }
 
     fn check_str<'a>(&mut self, text: &'a str, max_depth: usize) -> Result<Checked<'a>, JsonError> {
+        dispatch!(fearless_simd::Level::new(), simd => self.check_with(simd, text, max_depth))
+    }
+
+    /// The check, compiled once for each instruction set.
+    #[inline(always)]
+    fn check_with<'a, S: Simd>(
+        &mut self,
+        simd: S,
+        text: &'a str,
+        max_depth: usize,
+    ) -> Result<Checked<'a>, JsonError> {
         let bytes = text.as_bytes();
-        let scan = Scan::new(bytes);
         let start = skip_whitespace(bytes, 0);
         let mut pos = start;
         // A placeholder: the outermost value has no level around it.
@@ -124,10 +136,10 @@ impl Checker {
             match bytes.get(pos) {
                 Some(b'"') => {
                     // Fast path: most strings have no escapes and end at the first special byte.
-                    let special = scan.next_special(bytes, pos + 1);
+                    let special = next_special_with(simd, bytes, pos + 1);
                     pos = special + 1;
                     if bytes.get(special) != Some(&b'"') {
-                        let string = scan.rest_of_string(bytes, special)?;
+                        let string = rest_of_string(simd, bytes, special)?;
                         seen.lone.in_value(string.lone);
                         pos = string.end;
                     }
@@ -137,7 +149,7 @@ impl Checker {
                     inner = Level::Object(self.keys.open());
                     pos = skip_whitespace(bytes, pos + 1);
                     if bytes.get(pos) != Some(&b'}') {
-                        pos = self.key(text, scan, pos, &mut inner, &mut seen)?;
+                        pos = self.key(simd, text, pos, &mut inner, &mut seen)?;
                         continue 'value;
                     }
                     pos += 1;
@@ -161,7 +173,7 @@ impl Checker {
                 None => return Err(JsonError::new(Reason::Ended, pos)),
             }
 
-            match self.end_value(text, scan, pos, &mut inner, &mut seen)? {
+            match self.end_value(simd, text, pos, &mut inner, &mut seen)? {
                 Step::NextValue(next) => pos = next,
                 Step::Finished(end) => return seen.finish(text, start, end),
             }
@@ -174,8 +186,8 @@ impl Checker {
     #[inline(always)]
     fn end_value(
         &mut self,
+        simd: impl Simd,
         text: &str,
-        scan: Scan,
         mut pos: usize,
         inner: &mut Level,
         seen: &mut Seen<'_>,
@@ -196,7 +208,7 @@ impl Checker {
                 Level::Object(group) => match byte {
                     b',' => {
                         pos = skip_whitespace(bytes, pos + 1);
-                        return Ok(Step::NextValue(self.key(text, scan, pos, inner, seen)?));
+                        return Ok(Step::NextValue(self.key(simd, text, pos, inner, seen)?));
                     }
                     b'}' => {
                         if let Some(repeated) = self.keys.close(group, text) {
@@ -237,8 +249,8 @@ impl Checker {
     #[inline(always)]
     fn key(
         &mut self,
+        simd: impl Simd,
         text: &str,
-        scan: Scan,
         pos: usize,
         object: &mut Level,
         seen: &mut Seen<'_>,
@@ -250,10 +262,10 @@ impl Checker {
             None => return Err(JsonError::new(Reason::Ended, pos)),
         }
         let start = pos + 1;
-        let mut quote = scan.next_special(bytes, start);
+        let mut quote = next_special_with(simd, bytes, start);
         let escaped = bytes.get(quote) != Some(&b'"');
         if escaped {
-            let string = scan.rest_of_string(bytes, quote)?;
+            let string = rest_of_string(simd, bytes, quote)?;
             seen.lone.in_key(string.lone);
             quote = string.end - 1;
         }

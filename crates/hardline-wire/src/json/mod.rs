@@ -21,6 +21,8 @@
 
 use std::borrow::Cow;
 
+use fearless_simd::{Level, dispatch};
+
 mod check;
 mod envelope;
 mod error;
@@ -41,7 +43,7 @@ pub use surrogate::lone_surrogates;
 pub use value::{Elements, Kind, Members, Value};
 
 pub(crate) use envelope::equals_ignoring_case;
-pub(crate) use string::Scan;
+pub(crate) use string::next_special;
 
 /// Returns the first position at or after `pos` that is not JSON whitespace.
 #[inline(always)]
@@ -67,9 +69,9 @@ pub(crate) fn is_sound_string(text: &str) -> bool {
     if bytes.first() != Some(&b'"') {
         return false;
     }
-    let scan = Scan::new(bytes);
-    let first = scan.next_special(bytes, 1);
-    scan.rest_of_string(bytes, first).is_ok_and(|it| it.end == bytes.len() && it.lone.is_none())
+    let first = next_special(bytes, 1);
+    let rest = dispatch!(Level::new(), simd => string::rest_of_string(simd, bytes, first));
+    rest.is_ok_and(|it| it.end == bytes.len() && it.lone.is_none())
 }
 
 /// Returns the unescaped content of a valid JSON string; `text` has its quotes.

@@ -1,7 +1,7 @@
 //! A walk over a value and everything inside it, in one pass.
 
 use super::skip_whitespace;
-use super::string::Scan;
+use super::string::{end_of_checked, next_special};
 use super::value::{Kind, Value};
 
 /// One step of a walk.
@@ -62,9 +62,8 @@ impl<'a> Iterator for Steps<'a> {
 
 /// Returns the position after the string that starts at `start` of checked text.
 pub(super) fn skip_string(bytes: &[u8], start: usize) -> usize {
-    let scan = Scan::checked();
-    let special = scan.next_special(bytes, start + 1);
-    scan.rest_of_string(bytes, special).map_or(bytes.len(), |string| string.end)
+    let special = next_special(bytes, start + 1);
+    if bytes.get(special) == Some(&b'"') { special + 1 } else { end_of_checked(bytes, special) }
 }
 
 /// Returns the position after the number or literal that starts at `start` of checked text.

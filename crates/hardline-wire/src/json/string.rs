@@ -2,18 +2,9 @@
 
 use std::borrow::Cow;
 
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, dispatch, u8x16, u8x64};
 use memchr::memchr2;
-use wide::u8x16;
-
-/// Strategy for scanning the strings of one text, chosen once for the whole text.
-///
-/// A frame on one line hardly ever has a byte below 0x20. Checking that first takes a small
-/// fraction of the whole check and leaves two bytes to search for in a string, which `memchr` does
-/// with the widest registers of the machine.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Scan {
-    has_control: bool,
-}
 
 /// End of a string, and unpaired surrogates in it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,112 +23,140 @@ pub(crate) enum StringFault {
     Control(usize),
 }
 
-/// Number of blocks scanned before `memchr` is called, which pays off only in longer strings.
-const SHORT_BLOCKS: usize = 8;
+/// Returns the first position at or after `pos` of a quote, a backslash or a control character, or the
+/// length.
+#[inline]
+pub(crate) fn next_special(bytes: &[u8], pos: usize) -> usize {
+    let near = dispatch!(Level::baseline(), simd => near_special(simd, bytes, pos));
+    near.unwrap_or_else(|| dispatch!(Level::new(), simd => far_special(simd, bytes, pos)))
+}
 
-impl Scan {
-    pub(crate) fn new(text: &[u8]) -> Self {
-        // A reduction without an early exit, so that the compiler vectorizes it.
-        let least = text.iter().fold(u8::MAX, |least, &byte| least.min(byte));
-        Self { has_control: least < 0x20 }
-    }
+/// Like [`next_special`], for code that was compiled for this machine.
+#[inline(always)]
+pub(super) fn next_special_with<S: Simd>(simd: S, bytes: &[u8], pos: usize) -> usize {
+    near_special(simd, bytes, pos).unwrap_or_else(|| far_special(simd, bytes, pos))
+}
 
-    /// Returns a scan for text that was checked before: its strings have no control characters.
-    pub(crate) fn checked() -> Self {
-        Self { has_control: false }
-    }
+/// Looks at the next 16 bytes, in which most strings end. `None` if there is nothing special in them, or if
+/// there are less.
+#[inline(always)]
+fn near_special<S: Simd>(simd: S, bytes: &[u8], pos: usize) -> Option<usize> {
+    let block = u8x16::simd_from(simd, *bytes.get(pos..)?.first_chunk::<16>()?);
+    let specials = block.simd_eq(b'"') | block.simd_eq(b'\\') | block.simd_lt(b' ');
+    let mask = specials.to_bitmask();
+    (mask != 0).then(|| pos + mask.trailing_zeros() as usize)
+}
 
-    /// Returns a scan for text of which nothing is known.
-    pub(crate) fn unknown() -> Self {
-        Self { has_control: true }
-    }
-
-    /// Continues in a string at `first`, where [`next_special`](Self::next_special) found something
-    /// other than the closing quote.
-    ///
-    /// A separate function, so that strings without escapes, which are nearly all, are handled in
-    /// registers.
-    #[inline(never)]
-    pub(crate) fn rest_of_string(
-        self,
-        bytes: &[u8],
-        first: usize,
-    ) -> Result<StringEnd, StringFault> {
-        let (mut at, mut lone) = (first, None);
-        loop {
-            match bytes.get(at) {
-                Some(b'"') => return Ok(StringEnd { end: at + 1, lone }),
-                Some(b'\\') => {
-                    at += match plain_escape_len(bytes, at) {
-                        Some(len) => len,
-                        None => {
-                            let escape = Escape::read(bytes, at)?;
-                            if escape.is_lone() {
-                                lone = lone.or(Some(at));
-                            }
-                            escape.len()
-                        }
-                    };
+#[inline(never)]
+fn far_special<S: Simd>(simd: S, bytes: &[u8], mut pos: usize) -> usize {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            while let Some(block) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<64>()) {
+                let masks = Masks::of(simd, block);
+                let specials = masks.quotes | masks.backslashes | masks.controls;
+                if specials != 0 {
+                    return pos + specials.trailing_zeros() as usize;
                 }
-                // An escape was skipped, so look for the next special byte.
-                Some(0x20..) => at = self.skip_plain(bytes, at),
-                Some(_) => return Err(StringFault::Control(at)),
-                None => return Err(StringFault::Ended(at)),
+                pos += block.len();
             }
-        }
-    }
+            let rest = bytes.get(pos..).unwrap_or_default();
+            let special =
+                rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20);
+            pos + special.unwrap_or(rest.len())
+        },
+    )
+}
 
-    /// Skips text and short escapes, 64 bytes at a time. Returns the position of anything else, or of an
-    /// escape near the end.
-    fn skip_plain(self, bytes: &[u8], mut at: usize) -> usize {
-        while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
-            let masks = Masks::of(block, self.has_control);
-            let (escaped, is_cut) = escaped_bytes(masks.backslashes, false);
+/// Continues in a string at `first`, where [`next_special`] found something other than the closing quote.
+///
+/// A separate function, so that strings without escapes, which are nearly all, are handled in registers.
+#[inline(never)]
+pub(crate) fn rest_of_string<S: Simd>(
+    simd: S,
+    bytes: &[u8],
+    first: usize,
+) -> Result<StringEnd, StringFault> {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let (mut at, mut lone) = (first, None);
+            loop {
+                match bytes.get(at) {
+                    Some(b'"') => return Ok(StringEnd { end: at + 1, lone }),
+                    Some(b'\\') => {
+                        at += match plain_escape_len(bytes, at) {
+                            Some(len) => len,
+                            None => {
+                                let escape = Escape::read(bytes, at)?;
+                                if escape.is_lone() {
+                                    lone = lone.or(Some(at));
+                                }
+                                escape.len()
+                            }
+                        };
+                    }
+                    // An escape was skipped, so look for the next special byte.
+                    Some(0x20..) => at = skip_plain(simd, bytes, at),
+                    Some(_) => return Err(StringFault::Control(at)),
+                    None => return Err(StringFault::Ended(at)),
+                }
+            }
+        },
+    )
+}
+
+/// Skips text and short escapes, 64 bytes at a time. Returns the position of anything else, or of an
+/// escape near the end.
+#[inline(always)]
+fn skip_plain<S: Simd>(simd: S, bytes: &[u8], mut at: usize) -> usize {
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
+        let masks = Masks::of(simd, block);
+        let (mut others, mut escaped, mut is_cut) = (0, 0, false);
+        if masks.backslashes != 0 {
+            (escaped, is_cut) = escaped_bytes(masks.backslashes, false);
             // An escape is reported at its backslash.
-            let others = (escaped & !masks.short) >> 1;
-            let stop = masks.quotes & !escaped | others | masks.controls;
-            if stop != 0 {
-                return at + stop.trailing_zeros() as usize;
-            }
-            // The next block begins with the backslash of an escape that this one cuts.
-            at += block.len() - usize::from(is_cut);
+            others = (escaped & !short_escapes(simd, block)) >> 1;
         }
-        self.next_special(bytes, at)
+        let stop = masks.quotes & !escaped | others | masks.controls;
+        if stop != 0 {
+            return at + stop.trailing_zeros() as usize;
+        }
+        // The next block begins with the backslash of an escape that this one cuts.
+        at += block.len() - usize::from(is_cut);
     }
+    next_special_with(simd, bytes, at)
+}
 
-    /// Returns the first position at or after `pos` of a quote, a backslash or a control character,
-    /// or the length.
-    #[inline(always)]
-    pub(crate) fn next_special(self, bytes: &[u8], pos: usize) -> usize {
-        if let Some(block) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<16>()) {
-            let specials = specials(*block);
-            if specials != 0 {
-                return pos + specials.trailing_zeros() as usize;
-            }
-        }
-        self.next_special_in_long(bytes, pos)
-    }
+/// Returns the position after the closing quote of a string of checked text. `at` is inside of the string,
+/// and no backslash escapes the byte there.
+///
+/// The escapes are valid, so only quotes and backslashes count: a third of the work of the check.
+pub(super) fn end_of_checked(bytes: &[u8], at: usize) -> usize {
+    dispatch!(Level::new(), simd => end_of_checked_with(simd, bytes, at))
+}
 
-    #[inline(never)]
-    fn next_special_in_long(self, bytes: &[u8], mut pos: usize) -> usize {
-        let mut blocks = 0;
-        while let Some(block) = bytes.get(pos..).and_then(|rest| rest.first_chunk::<16>()) {
-            let specials = specials(*block);
-            if specials != 0 {
-                return pos + specials.trailing_zeros() as usize;
-            }
-            pos += block.len();
-            blocks += 1;
-            // `memchr2` does not look for control characters, so it is safe only if there are none.
-            if blocks == SHORT_BLOCKS && !self.has_control {
-                let rest = bytes.get(pos..).unwrap_or_default();
-                return pos + memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-            }
+#[inline(always)]
+fn end_of_checked_with<S: Simd>(simd: S, bytes: &[u8], mut at: usize) -> usize {
+    let mut is_escaped = false;
+    while let Some(block) = bytes.get(at..).and_then(|rest| rest.first_chunk::<64>()) {
+        let masks = Masks::of(simd, block);
+        let (escaped, is_next_escaped) = escaped_bytes(masks.backslashes, is_escaped);
+        let ends = masks.quotes & !escaped;
+        if ends != 0 {
+            return at + ends.trailing_zeros() as usize + 1;
         }
-        let rest = bytes.get(pos..).unwrap_or_default();
-        let special = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20);
-        pos + special.unwrap_or(rest.len())
+        is_escaped = is_next_escaped;
+        at += block.len();
     }
+    for byte in bytes.get(at..).unwrap_or_default() {
+        at += 1;
+        if *byte == b'"' && !is_escaped {
+            break;
+        }
+        is_escaped = *byte == b'\\' && !is_escaped;
+    }
+    at
 }
 
 /// Returns true if `text` ends inside a string, even if it has other faults.
@@ -157,34 +176,31 @@ pub fn ends_in_string(text: &[u8]) -> bool {
 }
 
 /// One bit for each byte of 64.
-#[derive(Default)]
 struct Masks {
     backslashes: u64,
     quotes: u64,
-    /// Letters that form an escape of two bytes after a backslash. The rare ones are left out.
-    short: u64,
     controls: u64,
 }
 
 impl Masks {
     #[inline(always)]
-    fn of(block: &[u8; 64], has_control: bool) -> Self {
-        let mut masks = Self::default();
-        for (index, lanes) in block.as_chunks::<16>().0.iter().enumerate() {
-            let bytes = u8x16::new(*lanes);
-            let is = |byte: u8| bytes.simd_eq(u8x16::splat(byte));
-            let bits = |lanes: u8x16| u64::from(lanes.to_bitmask()) << (16 * index);
-            let (backslash, quote) = (is(b'\\'), is(b'"'));
-            masks.backslashes |= bits(backslash);
-            masks.quotes |= bits(quote);
-            let layout = is(b'n') | is(b't') | is(b'r');
-            masks.short |= bits(layout | is(b'/') | backslash | quote);
-            if has_control {
-                masks.controls |= bits(bytes.min(u8x16::splat(0x1f)).simd_eq(bytes));
-            }
+    fn of<S: Simd>(simd: S, block: &[u8; 64]) -> Self {
+        let bytes = u8x64::simd_from(simd, *block);
+        Self {
+            backslashes: bytes.simd_eq(b'\\').to_bitmask(),
+            quotes: bytes.simd_eq(b'"').to_bitmask(),
+            controls: bytes.simd_lt(b' ').to_bitmask(),
         }
-        masks
     }
+}
+
+/// Returns the letters that form an escape of two bytes after a backslash. The rare ones are left out.
+#[inline(always)]
+fn short_escapes<S: Simd>(simd: S, block: &[u8; 64]) -> u64 {
+    let bytes = u8x64::simd_from(simd, *block);
+    let layout = bytes.simd_eq(b'n') | bytes.simd_eq(b't') | bytes.simd_eq(b'r');
+    let signs = bytes.simd_eq(b'/') | bytes.simd_eq(b'"') | bytes.simd_eq(b'\\');
+    (layout | signs).to_bitmask()
 }
 
 /// Finds the bytes that a backslash before them escapes, in 64 bytes of a JSON string or a frame.
@@ -251,17 +267,6 @@ fn hex_digit(byte: &u8) -> u8 {
         digits
     };
     DIGITS.get(usize::from(*byte)).copied().unwrap_or(0xff)
-}
-
-/// Sets a bit for each byte of `block` that is a quote, a backslash or a control character.
-#[inline]
-fn specials(block: [u8; 16]) -> u32 {
-    let block = u8x16::new(block);
-    let quote = block.simd_eq(u8x16::splat(b'"'));
-    let backslash = block.simd_eq(u8x16::splat(b'\\'));
-    // Unsigned comparison: a byte is at most 0x1f if the minimum does not change it.
-    let control = block.min(u8x16::splat(0x1f)).simd_eq(block);
-    (quote | backslash | control).to_bitmask()
 }
 
 /// Meaning of one escape sequence.
@@ -403,6 +408,8 @@ fn unescape_with<'a>(content: &'a str, mut pos: usize, mut each: impl FnMut(Part
 
 #[cfg(test)]
 mod tests {
+    use hardline_testkit::generate::Rng;
+
     use super::*;
 
     #[test]
@@ -412,10 +419,12 @@ mod tests {
                 let mut bytes = vec![0xc3; 120];
                 bytes[distance] = special;
                 bytes[distance + 1] = b'"';
-                for scan in [Scan::unknown(), Scan::new(&bytes)] {
-                    assert_eq!(scan.next_special(&bytes, 0), distance, "{special:#x}");
-                    assert_eq!(scan.next_special(&bytes, distance), distance);
+                for level in [Level::baseline(), Level::new()] {
+                    let next = |pos| dispatch!(level, simd => next_special_with(simd, &bytes, pos));
+                    assert_eq!(next(0), distance, "{special:#x} {level:?}");
+                    assert_eq!(next(distance), distance);
                 }
+                assert_eq!(next_special(&bytes, 0), distance);
             }
         }
     }
@@ -424,7 +433,47 @@ mod tests {
     fn takes_no_ordinary_byte_for_a_special_one() {
         for byte in (0x20..=0xff).filter(|byte| !b"\"\\".contains(byte)) {
             let bytes = [byte; 24];
-            assert_eq!(Scan::unknown().next_special(&bytes, 0), 24, "{byte:#x}");
+            assert_eq!(next_special(&bytes, 0), 24, "{byte:#x}");
+        }
+    }
+
+    /// Each instruction set finds the same end and the same faults as a look at every byte.
+    #[test]
+    fn strings_end_at_the_same_place_for_every_instruction_set() {
+        let parts =
+            [r"\\", r#"\""#, r"\n", r"\u00e9", r"\ud800", r"\x", "\"", "\n", "é", "word", " "];
+        for seed in 0..20_000 {
+            let mut random = Rng::new(seed);
+            let mut text = "x".repeat(random.below(80));
+            for _ in 0..random.below(40) {
+                text.push_str(random.pick(&parts));
+            }
+            let bytes = text.as_bytes();
+            let expected = end_by_bytes(bytes);
+            for level in [Level::baseline(), Level::new()] {
+                let found = dispatch!(level, simd => {
+                    let first = next_special_with(simd, bytes, 0);
+                    rest_of_string(simd, bytes, first)
+                });
+                assert_eq!(found.map(|it| it.end), expected, "seed {seed} {level:?}: {text:?}");
+                if let Ok(end) = expected {
+                    let found = dispatch!(level, simd => end_of_checked_with(simd, bytes, 0));
+                    assert_eq!(found, end, "seed {seed} {level:?}: {text:?}");
+                }
+            }
+        }
+    }
+
+    fn end_by_bytes(bytes: &[u8]) -> Result<usize, StringFault> {
+        let mut at = 0;
+        loop {
+            at += match bytes.get(at) {
+                None => return Err(StringFault::Ended(at)),
+                Some(b'"') => return Ok(at + 1),
+                Some(b'\\') => Escape::read(bytes, at)?.len(),
+                Some(..0x20) => return Err(StringFault::Control(at)),
+                Some(_) => 1,
+            };
         }
     }
 

@@ -28,7 +28,7 @@ mod nest;
 mod token;
 
 use crate::id::Id;
-use crate::json::Scan;
+use crate::json::next_special;
 use crate::limits::Limits;
 use draft::{Behind, Draft, Follower};
 use nest::{Bracket, Closed, Nest};
@@ -299,7 +299,7 @@ impl Recovery {
             self.token = Token::String { escape: false };
             return;
         }
-        let special = Scan::unknown().next_special(input, 0);
+        let special = next_special(input, 0);
         let (plain, rest) = input.split_at_checked(special).unwrap_or((input, &[]));
         self.text.push(plain);
         match rest.first() {

@@ -16,8 +16,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
-use hardline_wire::version::Version;
 use rmcp::ServiceExt;
+use rmcp::model::ProtocolVersion;
 
 use hostile::attack;
 use server::DemoServer;
@@ -39,8 +39,7 @@ const EXIT_STATUS_AND_EXAMPLES: &str = "Exit status: 0 at the end of standard in
 /// sleep (answers later), big (a text of any size), fail (a result that is an error), progress
 /// (notifications, then a result) and env (the environment of the server, secrets included: do not
 /// connect it to a model that you do not trust with them). It also has a resource, demo://greeting,
-/// and a prompt, greet. It speaks all versions of MCP that Hardline knows, and ends when its
-/// standard input closes.
+/// and a prompt, greet. It ends when its standard input closes.
 ///
 /// With --hostile, it attacks its client: every attack is a tool, and a call triggers it. The
 /// attacks do no real harm; --list-attacks describes them.
@@ -48,7 +47,7 @@ const EXIT_STATUS_AND_EXAMPLES: &str = "Exit status: 0 at the end of standard in
 #[command(
     after_help = format!(
         "Protocol versions: {}.\n\n{EXIT_STATUS_AND_EXAMPLES}",
-        Version::ALL.map(Version::as_str).join(", ")
+        ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ")
     )
 )]
 pub(crate) struct DemoServerArgs {

@@ -31,6 +31,7 @@ use hardline_proxy::wrap::{SessionOutcome, WrapError};
 use hardline_transport::process::{
     adopt_orphans, deny_foreign_access, end_descendants, flush_stderr,
 };
+use hardline_wire::limits::Limits;
 use tokio::time::Instant;
 
 use crate::duration;
@@ -181,10 +182,7 @@ pub(crate) fn run(args: &WrapArgs) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.context("cannot start the runtime")?;
 
-    let mut settings = RelaySettings::new(&name, policy.clone());
-    settings.restart = args.restart;
-    settings.request_timeout = args.request_timeout;
-    settings.pins = pins;
+    let settings = args.relay_settings(&name, &policy, pins);
     let begun = Instant::now();
     let observer = RefCell::new(observer);
     // Both are additional protection, and a system that lacks them can still run the server. A server
@@ -225,10 +223,26 @@ fn unstartable(error: &WrapError) -> ExitCode {
 }
 
 impl WrapArgs {
+    fn relay_settings(
+        &self,
+        name: &str,
+        policy: &Policy,
+        pins: Option<Box<dyn PinKeeper>>,
+    ) -> RelaySettings {
+        let mut settings = RelaySettings::new(name, policy.clone());
+        settings.restart = self.restart;
+        settings.request_timeout = self.request_timeout;
+        settings.pins = pins;
+        settings
+    }
+
     fn policy(&self, server: &str) -> Result<(Policy, Option<String>)> {
         let mut switches = Switches::default();
         if let Some(size) = self.max_frame {
-            switches.max_frame_bytes = Some(usize::try_from(size.as_u64()).unwrap_or(usize::MAX));
+            let bytes = usize::try_from(size.as_u64()).unwrap_or(usize::MAX);
+            // Only here it is known which option has the wrong value.
+            Limits::default().with_max_frame_bytes(bytes).context("--max-frame")?;
+            switches.max_frame_bytes = Some(bytes);
         }
         switches.burst = self.burst;
         switches.allows_jsonrpc = self.allow_jsonrpc;
@@ -239,7 +253,7 @@ impl WrapArgs {
         switches.is_env_clean = self.clean_env;
         switches.env.clone_from(&self.env);
         let (policy, warning) = self.read_policy(server)?;
-        Ok((policy.with_switches(server, &switches).context("--max-frame")?, warning))
+        Ok((policy.with_switches(server, &switches)?, warning))
     }
 
     fn recorder(&self) -> Result<Option<Recorder>> {
@@ -369,7 +383,21 @@ fn read_burst(text: &str) -> Result<(u32, Duration), String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::Args as _;
+
     use super::*;
+
+    #[test]
+    fn the_page_in_docs_names_every_option() {
+        let page = include_str!("../../../../docs/wrap.md");
+        let command = WrapArgs::augment_args(clap::Command::new("wrap"));
+        for option in command.get_arguments().filter_map(clap::Arg::get_long) {
+            // Another option may begin with the same word.
+            let is_named =
+                [" ", "`", "\n"].iter().any(|end| page.contains(&format!("--{option}{end}")));
+            assert!(is_named, "--{option} is not in docs/wrap.md");
+        }
+    }
 
     #[test]
     fn bursts_have_a_count_and_a_time() {

@@ -23,7 +23,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         name: "duplicate-answer",
         what: "The true answer, then a forged one with the same id",
         rule: Some(Rule::SessionDuplicateResponse),
-        due: Due::Answer,
+        due: Due::AnswerUnlessSuspect,
         act: |call| {
             call.line(call.text("the first answer"))?;
             call.answer(planted::TEXT)

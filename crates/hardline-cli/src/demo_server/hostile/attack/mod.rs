@@ -43,6 +43,11 @@ pub(crate) struct Attack {
 pub(crate) enum Due {
     /// The server's answer, possibly sanitized.
     Answer,
+    /// The same, but an error after an attack that made the server suspect: then nothing vouches for
+    /// the answer.
+    AnswerUnlessSuspect,
+    /// The server's answer; its planted request reaches the client too.
+    AnswerAndRequest,
     /// An error in its place.
     Error,
     /// Nothing; the caller decides how long to wait.
@@ -53,6 +58,8 @@ impl Due {
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Answer => "answer",
+            Self::AnswerUnlessSuspect => "answer-unless-suspect",
+            Self::AnswerAndRequest => "answer-and-request",
             Self::Error => "error",
             Self::Nothing => "nothing",
         }

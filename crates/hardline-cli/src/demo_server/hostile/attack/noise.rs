@@ -53,7 +53,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         name: "noise-padding",
         what: "Padding and a color escape before the answer on its line",
         rule: RULE,
-        due: Due::Answer,
+        due: Due::AnswerUnlessSuspect,
         act: |call| {
             let line = call.text("answered behind padding");
             call.answer_with(&format!("\0\0\x1b[0m{line}"))
@@ -84,7 +84,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         name: "pretty-answer",
         what: "An answer that is printed over several lines",
         rule: Some(Rule::FrameSplit),
-        due: Due::Answer,
+        due: Due::AnswerUnlessSuspect,
         act: |call| {
             let line = call.text("pretty").replace(',', ",\n  ").replace('{', "{\n  ");
             call.answer_with(&line)

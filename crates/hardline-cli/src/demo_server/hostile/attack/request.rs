@@ -84,7 +84,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         name: "same-id-twice",
         what: "Two requests with one id, both in flight",
         rule: Some(Rule::SessionDuplicateId),
-        due: Due::Answer,
+        due: Due::AnswerAndRequest,
         act: |call| {
             // A ping is harmless, so only the repeated id is suspicious.
             let ping = planted::bare_request(planted::ID, "ping");
@@ -95,7 +95,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         name: "unknown-method",
         what: "A request that is in no version of the protocol, which may pass",
         rule: Some(Rule::SessionUnknownMethod),
-        due: Due::Answer,
+        due: Due::AnswerAndRequest,
         act: |call| ask(call, &planted::bare_request(planted::ID, "demo/unknown")),
     },
 ];

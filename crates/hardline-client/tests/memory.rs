@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hardline_client::{Connection, ConnectionSettings, Versions};
 use hardline_transport::EndpointSettings;
 use hardline_transport::client::LineTransport;
+use hardline_wire::limits::DEFAULT_FRAME_BYTES;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
@@ -81,7 +82,7 @@ async fn serve(stream: tokio::io::DuplexStream) {
         r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":"{text}"}}}}"#
     );
     let junk = format!("junk {text}");
-    let overlong = "[".repeat(17 << 20);
+    let overlong = "[".repeat(DEFAULT_FRAME_BYTES + 1);
     let mut sent = 0;
     while sent < FLOOD_BYTES {
         for line in [&notification, &junk, &overlong] {

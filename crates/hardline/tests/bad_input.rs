@@ -21,6 +21,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use hardline_wire::limits::DEFAULT_FRAME_BYTES;
 use serde_json::Value;
 
 const HEADER: &str = "\
@@ -143,7 +144,7 @@ fn rows() -> Vec<Row> {
         request(id, "tools/call", &format!(r#"{{"name":"sleep","arguments":{{"ms":{ms}}}}}"#))
     };
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-    let large = "x".repeat(17 << 20);
+    let large = "x".repeat(DEFAULT_FRAME_BYTES + (1 << 20));
     let mut invalid = request("7", "ping", r#"{"a":"?"}"#).into_bytes();
     let at = invalid.iter().position(|byte| *byte == b'?').unwrap();
     invalid[at] = 0xff;
@@ -225,12 +226,12 @@ fn rows() -> Vec<Row> {
         row("id `0`", format!("{}\n", ping("0")), "`0`: result"),
         row("id `\"\"`", format!("{}\n", ping("\"\"")), "`\"\"`: result"),
         row(
-            "17 MiB on one line, the id first",
+            "1 MiB over the limit on one line, the id first",
             format!("{}\n", request("7", "ping", &format!("{{\"a\":\"{large}\"}}"))),
             "`7`: -32600",
         ),
         row(
-            "17 MiB on one line, the id last",
+            "1 MiB over the limit on one line, the id last",
             format!(
                 "{{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"params\":{{\"a\":\"{large}\"}},\"id\":7}}\n"
             ),

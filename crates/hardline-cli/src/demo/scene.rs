@@ -101,7 +101,7 @@ pub(super) const ACTS: &[Act] = &[
                 good: "an error to the caller, at once",
             },
             Scene {
-                title: "An answer of 40 megabytes",
+                title: "An answer that is too long",
                 story: "All on one line, which a client holds in memory before it can look at it.",
                 ask: Ask::Call("huge-frame"),
                 good: "an error to the caller, and the line was never stored",

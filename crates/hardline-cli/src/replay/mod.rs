@@ -25,7 +25,7 @@ use anyhow::{Context, Result};
 use hardline_transport::process::{
     Command, Environment, Keeper, Stderr, adopt_orphans, flush_stderr,
 };
-use hardline_wire::limits::Limits;
+use hardline_wire::limits::{DEFAULT_FRAME_BYTES, Limits};
 
 use crate::duration;
 use crate::format::Format;
@@ -37,7 +37,7 @@ use report::Report;
 use script::Lost;
 
 /// Limit on a line of a recording or a server: larger than the default limit of any relay.
-const MAX_FRAME_BYTES: usize = 256 << 20;
+const MAX_FRAME_BYTES: usize = 16 * DEFAULT_FRAME_BYTES;
 
 /// Replay a recorded session, and show what the server does differently
 ///

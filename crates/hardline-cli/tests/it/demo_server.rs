@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use hardline_wire::limits::DEFAULT_FRAME_BYTES;
 use serde_json::{Value, json};
 
 use super::hardline;
@@ -125,10 +126,10 @@ fn says_what_is_wrong_with_arguments() {
 #[test]
 fn big_texts_have_the_size_asked_for_and_fit_a_frame() {
     let mut session = legacy("2025-11-25");
-    for bytes in [0, 1, 63, 64, 65, 1_000_000, 15 << 20] {
+    for bytes in [0, 1, 63, 64, 65, 1_000_000, DEFAULT_FRAME_BYTES - (1 << 20)] {
         session.send(&call(1, "big", json!({"bytes": bytes})));
         let line = session.line();
-        assert!(line.len() < 16 << 20);
+        assert!(line.len() < DEFAULT_FRAME_BYTES);
         let answer: Value = serde_json::from_slice(&line).unwrap();
         assert_eq!(answer["result"]["content"][0]["text"].as_str().map(str::len), Some(bytes));
     }

@@ -1,5 +1,6 @@
 //! `hardline policy check` and `show`, and the default policy.
 
+use hardline_wire::limits::DEFAULT_FRAME_BYTES;
 use serde_json::Value;
 
 use crate::install::Home;
@@ -64,7 +65,8 @@ fn shows_a_server_as_it_is() {
     };
     let all = show(&[]);
     assert!(all.starts_with("policy: policy.toml, profile: balanced\n"), "{all}");
-    assert!(all.contains("largest frame: 16 MiB, ") && !all.contains("deepest"), "{all}");
+    let largest = format!("largest frame: {} MiB, ", DEFAULT_FRAME_BYTES >> 20);
+    assert!(all.contains(&largest) && !all.contains("deepest"), "{all}");
     let row = |text: &str, rule: &str| -> Vec<String> {
         let line = text.lines().find(|line| line.starts_with(rule)).unwrap();
         line.split_whitespace().take(3).map(str::to_owned).collect()

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use hardline_client::connection::ServerEvent;
 use hardline_client::{ConnectionSettings, Error, RequestOptions};
+use hardline_wire::limits::DEFAULT_FRAME_BYTES;
 use serde_json::{Value, json};
 
 use crate::peer::{Peer, assert_closed, text};
@@ -108,7 +109,7 @@ async fn an_unusable_line_does_not_affect_others() {
     peer.write("INFO working").await;
     peer.write(r#"{"jsonrpc":"2.0","id":999,"result":{}}"#).await;
     peer.write(r#"{"jsonrpc":"2.0","id":"unknown","result":{}}"#).await;
-    peer.write(&"x".repeat(17 << 20)).await;
+    peer.write(&"x".repeat(DEFAULT_FRAME_BYTES + 1)).await;
     peer.result(&asked, json!({ "ok": true })).await;
     assert_eq!(asking.await.unwrap().unwrap().get(), r#"{"ok":true}"#);
     let mut troubles = 0;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use hardline_guard::policy::{Policy, Profile};
 use hardline_guard::{Action, Direction, Rule, Severity};
 use hardline_testkit::generate::Rng;
-use hardline_wire::limits::FRAME_BYTES_CEILING;
+use hardline_wire::limits::{DEFAULT_FRAME_BYTES, FRAME_BYTES_CEILING};
 
 use Direction::{ClientToServer, ServerToClient};
 
@@ -251,9 +251,9 @@ fn the_table_of_limits_in_docs_is_true() {
 fn settings_come_from_the_profile_and_the_text() {
     let balanced = Policy::default();
     let settings = balanced.settings(Some("docs"));
-    assert_eq!(settings.limits().max_frame_bytes(), 16 << 20);
+    assert_eq!(settings.limits().max_frame_bytes(), DEFAULT_FRAME_BYTES);
     assert_eq!(settings.limits().max_depth(), 128);
-    assert_eq!(settings.max_content_bytes(), 16 << 20);
+    assert_eq!(settings.max_content_bytes(), DEFAULT_FRAME_BYTES);
     assert_eq!(
         (settings.burst().count(), settings.burst().window()),
         (256, Duration::from_secs(2))
@@ -267,7 +267,11 @@ fn settings_come_from_the_profile_and_the_text() {
     let policy = Policy::parse("close_after = 1048576\nlimits.max_content_bytes = 1_000_000_000");
     let greatest = policy.unwrap();
     assert_eq!(greatest.settings(None).close_after(), Some(1 << 20));
-    assert_eq!(greatest.settings(None).max_content_bytes(), 16 << 20, "a frame has no more");
+    assert_eq!(
+        greatest.settings(None).max_content_bytes(),
+        DEFAULT_FRAME_BYTES,
+        "a frame has no more"
+    );
 
     let policy = Policy::parse(
         "close_after = 3

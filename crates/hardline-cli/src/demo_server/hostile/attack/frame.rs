@@ -112,7 +112,7 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     Attack {
         name: "huge-frame",
-        what: "An answer of 40 megabytes on one line",
+        what: "An answer of more than twice the default limit on one line",
         rule: Some(Rule::FrameTooLarge),
         due: Due::Error,
         act: |call| fill(call, "\"", b"x", HUGE, "\""),

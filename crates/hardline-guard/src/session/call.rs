@@ -13,7 +13,7 @@ use hardline_wire::method;
 use memchr::memmem::Finder;
 
 use super::check::{meant_method, objections};
-use super::embedded::{Embedded, look_inside};
+use super::embedded::{Embedded, Receiver, look_inside};
 use super::judge::{About, Judge};
 use super::part::{Fault, objection_to_parts};
 use super::table::{Ended, InFlight, RequestKind, Table};
@@ -114,7 +114,11 @@ impl Session {
         }
         let client =
             self.era.notified_client().filter(|_| judge.direction == Direction::ServerToClient);
-        let embedded = call.params.zip(client).and_then(|(it, client)| look_inside(it, client));
+        let version = self.era.version;
+        let embedded = call
+            .params
+            .zip(client)
+            .and_then(|(params, client)| look_inside(params, Receiver { client, version }));
         if let Some(embedded) = embedded {
             let Embedded { rule, reason, .. } = embedded;
             let about = About::Embedded(&embedded);

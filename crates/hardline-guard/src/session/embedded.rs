@@ -2,7 +2,7 @@
 //! client for input.
 
 use hardline_wire::json::{Kind, Value};
-use hardline_wire::method;
+use hardline_wire::method::{self, Method, MethodKind};
 use hardline_wire::version::Version;
 
 use super::capability::Capabilities;
@@ -36,24 +36,30 @@ pub(super) fn asks_for_input(result: Value<'_>) -> bool {
         .any(|it| it.as_str().is_some_and(|it| is_alike(&it, "input_required")))
 }
 
-/// Checks the requests inside a result or the parameters of a notification, whose receiver has the
-/// capabilities `client`. Returns the worst fault.
+/// Receiver of requests: its capabilities, and the version of the session, if it is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Receiver {
+    pub(super) client: Capabilities,
+    pub(super) version: Option<Version>,
+}
+
+/// Checks the requests inside a result or the parameters of a notification. Returns the worst fault.
 ///
 /// Lenient readers fold keys, and some take an array where the schema has an object. A key that only
 /// they take for the one of the schema is a fault of its own.
-pub(super) fn look_inside(value: Value<'_>, client: Capabilities) -> Option<Embedded> {
+pub(super) fn look_inside(value: Value<'_>, receiver: Receiver) -> Option<Embedded> {
     let lists = value.members().filter(|(key, _)| is_alike(key, KEY));
     let faults = lists.flat_map(|(key, list)| {
         let reason = "some readers take this member for `inputRequests`";
         let twin = (key != KEY).then(|| Embedded::new(Rule::FrameAmbiguousKey, list, reason));
         let requests = list.members().map(|(_, it)| it).chain(list.elements());
-        twin.into_iter().chain(requests.filter_map(move |it| judge(it, client)))
+        twin.into_iter().chain(requests.filter_map(move |it| judge(it, receiver)))
     });
     faults.max_by_key(|it| it.rule.severity())
 }
 
 /// Checks one request. Returns the worst fault.
-fn judge(request: Value<'_>, client: Capabilities) -> Option<Embedded> {
+fn judge(request: Value<'_>, receiver: Receiver) -> Option<Embedded> {
     let is_twin = has_twin(request, "method") || has_twin(request, "params");
     let reason =
         "some readers take another member for the method or parameters of this input request";
@@ -62,24 +68,26 @@ fn judge(request: Value<'_>, client: Capabilities) -> Option<Embedded> {
     let reason = "an input request without a method";
     let shapeless = methods.peek().is_none();
     let shapeless = shapeless.then(|| Embedded::new(Rule::SessionCapability, request, reason));
-    let faults = methods.filter_map(|method| judge_as(request, method, client));
+    let faults = methods.filter_map(|method| judge_as(request, method, receiver));
     let odd = twin.into_iter().chain(shapeless);
     odd.chain(faults).max_by_key(|it| it.rule.severity())
 }
 
 /// Checks a request for a reader that takes this value as its method.
-fn judge_as(request: Value<'_>, method: Value<'_>, client: Capabilities) -> Option<Embedded> {
+fn judge_as(request: Value<'_>, method: Value<'_>, receiver: Receiver) -> Option<Embedded> {
     let name = Some(method).filter(|it| it.kind() == Kind::String).and_then(|it| it.as_str());
     let Some(name) = name else {
         let reason = "an input request whose method is no string";
         return Some(Embedded::new(Rule::SessionCapability, request, reason));
     };
     let name = meant_method(&name);
-    let (rule, reason) = match method::find_embedded(name, Version::LATEST) {
+    let Receiver { client, version } = receiver;
+    let (rule, reason) = match find(name, version) {
         Some(method) => {
             let is_declared = method.capability.is_none_or(|it| client.has(it.path));
             if is_declared {
-                let version = Some(Version::LATEST);
+                let version =
+                    version.filter(|it| method.is_in(*it)).or(Some(method.first_version()));
                 members_alike(request, "params")
                     .find_map(|params| objection_to_parts(name, Some(params), client, version))?
             } else {
@@ -92,4 +100,12 @@ fn judge_as(request: Value<'_>, method: Value<'_>, client: Capabilities) -> Opti
         None => (Rule::SessionUnknownMethod, "an input request with an unknown method"),
     };
     Some(Embedded::new(rule, request, reason))
+}
+
+/// Finds an embedded request in the version of the session, or else in any version: a client of
+/// several versions may look for requests in any session.
+fn find(name: &str, version: Option<Version>) -> Option<&'static Method> {
+    let in_session = version.and_then(|version| method::find_embedded(name, version));
+    let is_embedded = |it: &&Method| it.kind == MethodKind::EmbeddedRequest;
+    in_session.or_else(|| method::named(name).find(is_embedded))
 }

@@ -108,6 +108,11 @@ pub fn all() -> impl Iterator<Item = &'static Method> {
 }
 
 impl Method {
+    /// Returns the first version that has the method in this form.
+    pub fn first_version(&self) -> Version {
+        self.since
+    }
+
     /// Returns true if `version` has the method in this form.
     pub fn is_in(&self, version: Version) -> bool {
         self.since <= version && self.until.is_none_or(|last| version <= last)

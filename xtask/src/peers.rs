@@ -28,9 +28,9 @@ const MANAGED_SECONDS: &str = "60";
 const MAX_MANAGED: Duration = Duration::from_secs(300);
 const POLL: Duration = Duration::from_millis(20);
 
-/// Newest version of the era with a handshake.
+/// Newest version with a handshake that the servers speak. Changes with their packages.
 const OLD: &str = "2025-11-25";
-/// Version of the era without a handshake.
+/// Newest version without one that the servers speak. Changes with their packages.
 const NEW: &str = "2026-07-28";
 
 /// Runs all checks, or says what is missing.

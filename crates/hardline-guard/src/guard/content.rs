@@ -242,10 +242,9 @@ impl Judge {
             }
             findings.looked += string.text().len();
             if findings.looked > *max_bytes {
-                let action = actions.action(Rule::FrameTooLarge, direction);
-                findings
-                    .add(Rule::FrameTooLarge, action, || too_much(string, base, direction, place));
-                return;
+                let rule = Rule::FrameTooLarge;
+                let action = actions.action(rule, direction);
+                return findings.add(rule, action, || too_much(string, base, direction, place));
             }
             // One odd string must not make all others expensive.
             let reader = place.reader(is_key);

@@ -7,6 +7,11 @@ pub type Case = (&'static str, fn(usize) -> Vec<u8>);
 pub const CASES: &[Case] = &[
     ("blank lines", |len| vec![b'\n'; len]),
     ("carriage returns", |len| vec![b'\r'; len]),
+    ("spaces", |len| vec![b' '; len]),
+    ("spaces behind an answer", |len| {
+        [br#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_vec(), vec![b' '; len]].concat()
+    }),
+    ("spaces before letters", |len| [vec![b' '; len / 2], vec![b'a'; len / 2]].concat()),
     ("open arrays", |len| vec![b'['; len]),
     ("open objects", |len| repeat(b"{\"a\":", len)),
     ("open and close", |len| repeat(b"[]}", len)),

@@ -13,6 +13,8 @@
 //! - Each byte is read once, and copied only if its line began in an earlier chunk.
 //! - An overlong line is reported once, when it ends; its ids are recovered while it passes.
 
+use std::ops::Range;
+
 use memchr::memchr;
 
 use crate::limits::Limits;
@@ -24,6 +26,8 @@ pub struct LineFramer {
     limits: Limits,
     /// The current line so far, with its byte order mark: empty, or begun in an earlier chunk.
     partial: Vec<u8>,
+    /// Range of `partial` without the white space around it.
+    text: Range<usize>,
     /// True if `partial` was returned as a line, so that the next call must clear it.
     is_handed_out: bool,
     /// Number of lines in a row that needed no large `partial`.
@@ -113,6 +117,7 @@ impl LineFramer {
         Self {
             limits: limits.clone(),
             partial: Vec::new(),
+            text: 0..0,
             is_handed_out: false,
             idle_lines: 0,
             line_start: 0,
@@ -148,10 +153,13 @@ impl LineFramer {
         (!is_empty).then(|| self.kept_line(Newline::EndOfStream))
     }
 
-    /// Returns the bytes of the current, unfinished line, as far as they are stored. Empty if there
-    /// is none.
+    /// Returns the bytes of the current, unfinished line, as far as they are stored, without the white
+    /// space around them. Empty if there are none.
+    ///
+    /// Takes the same time for a line of any length, so a caller may ask after each read.
     pub fn unfinished(&self) -> &[u8] {
-        if self.is_handed_out { &[] } else { &self.partial }
+        let text = self.partial.get(self.text.clone()).filter(|_| !self.is_handed_out);
+        text.unwrap_or_default()
     }
 
     /// Ends the current line at the current position, as if its newline had arrived. Later bytes
@@ -166,6 +174,28 @@ impl LineFramer {
 
     /// Stores more bytes of an unfinished line.
     fn keep(&mut self, head: &[u8]) {
+        let before = self.partial.len();
+        self.store(head);
+        // An overlong line is shortened to its prefix.
+        let mut from = before.min(self.partial.len());
+        if self.text.end > from {
+            (self.text, from) = (0..0, 0);
+        }
+        self.extend_text(from);
+    }
+
+    /// Extends the text of the unfinished line by the bytes from `from` on.
+    fn extend_text(&mut self, from: usize) {
+        let new = self.partial.get(from..).unwrap_or_default();
+        let is_text = |byte: &u8| !byte.is_ascii_whitespace();
+        let Some(last) = new.iter().rposition(is_text) else { return };
+        if self.text.is_empty() {
+            self.text.start = from + new.iter().position(is_text).unwrap_or(last);
+        }
+        self.text.end = from + last + 1;
+    }
+
+    fn store(&mut self, head: &[u8]) {
         let Self { limits, partial, overlong, .. } = self;
         // The mark and the `\r` are in the buffer but do not count as content.
         let most = limits.max_frame_bytes() + MARGIN;
@@ -231,6 +261,7 @@ impl LineFramer {
             let is_idle = self.partial.len() <= KEPT_BYTES;
             self.idle_lines = if is_idle { self.idle_lines.saturating_add(1) } else { 0 };
             self.partial.clear();
+            self.text = 0..0;
             // Large lines come in series, so keep the memory for a while.
             let is_large = self.idle_lines < MAX_IDLE_LINES;
             self.partial.shrink_to(if is_large { KEPT_LARGE_BYTES } else { KEPT_BYTES });

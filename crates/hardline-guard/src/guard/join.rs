@@ -38,7 +38,8 @@ impl Guard {
     }
 
     /// Reports that bytes of the server arrived. `unfinished` is the incomplete line at the end of
-    /// them, from its start.
+    /// them, from its start and without the white space around it, as
+    /// [`LineFramer::unfinished`](hardline_wire::line::LineFramer::unfinished) returns it.
     pub fn handle_bytes(&mut self, unfinished: &[u8], now: Duration) {
         self.joiner.handle_bytes(unfinished, now);
         self.holdback.hear_bytes(unfinished, now);

@@ -7,6 +7,7 @@
 )]
 
 mod audit;
+mod linear;
 mod pins;
 mod redact;
 mod relay;

@@ -33,6 +33,8 @@ fn check(stream: &[u8], expected: &[&str]) {
             }
             let most = if framer.overlong.is_some() { OVERLONG_PREFIX + 3 } else { LIMIT + MARGIN };
             assert!(framer.partial.len() <= most);
+            let text = if framer.is_handed_out { &[] } else { framer.partial.trim_ascii() };
+            assert_eq!(framer.unfinished(), text, "in chunks of {size}");
         }
         actual.extend(framer.finish().map(show));
         assert_eq!(framer.finish(), None);
@@ -58,6 +60,7 @@ fn splits_lines_and_tells_their_ends() {
     check(b"", &[]);
     check(b"a\nbc\r\n\n\r\nd", &["0|a|Lf", "2|bc|CrLf", "6||Lf", "7||CrLf", "9|d|Eof"]);
     check(b"a\rb\n\r\r\n", &["0|a\rb|Lf", "4|\r|CrLf"]);
+    check(b" \t a \r b  \n  ", &["0| \t a \r b  |Lf", "11|  |Eof"]);
     check(b"a\r", &["0|a\r|Eof"]);
 }
 

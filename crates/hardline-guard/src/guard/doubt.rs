@@ -16,7 +16,7 @@ use crate::frame::{
     Prefixed, brackets, cut_junk, cut_prefix, finding_at, has_outcome, has_unnamed_answer,
     is_clear, is_half_of_answer, is_unnamed_answer, may_be_part, probable_ids, trim_colors,
 };
-use crate::join::Pending;
+use crate::join::{Pending, begins_bare};
 use crate::rule::{Action, Rule};
 use crate::session::Doubt;
 
@@ -145,8 +145,8 @@ impl Guard {
             // Two answers that a server writes at once may stand one inside of the other.
             message.is_some_and(|at| !is_top_member(text, at)) && pending.is_empty()
         } else {
-            // The id may have been in the part that is missing.
-            ids.is_empty() && (message.is_some() || has_outcome(text))
+            // The id may have been in the part that is missing, and so may all that shows an answer.
+            ids.is_empty() && (message.is_some() || has_outcome(text) || begins_bare(text))
         };
         if is_unclear {
             self.session.doubt_all(now);

@@ -163,6 +163,11 @@ fn is_incomplete(text: &[u8]) -> bool {
     ends_in_string(text) || brackets(text, false).is_none_or(|depth| depth > 0)
 }
 
+/// Returns true if the first line of a text consists of opening brackets.
+pub(crate) fn begins_bare(text: &[u8]) -> bool {
+    text.split(|byte| *byte == b'\n').next().is_some_and(Head::is_bare_line)
+}
+
 fn is_bare(text: &[u8]) -> bool {
     let is_opening = |byte: &u8| matches!(byte, b'{' | b'[' | b' ' | b'\t' | b'\r');
     let starts = matches!(text.first(), Some(b'{' | b'['));

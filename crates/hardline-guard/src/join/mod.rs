@@ -87,7 +87,7 @@ use printed::{Printed, Step};
 use suspicion::Suspicion;
 use watch::Watch;
 
-pub(crate) use head::starts_with_member;
+pub(crate) use head::{begins_bare, starts_with_member};
 
 pub use event::{JoinEvent, Joined};
 pub use suspicion::MAX_SUSPICION;
@@ -398,7 +398,7 @@ impl Joiner {
                 self.drop_bare_head(now);
                 if is_message {
                     // The message ends whatever the brackets began, so no value goes on behind it.
-                    self.printed = None;
+                    self.end_printed();
                     self.suspect(now);
                 }
                 return false;

@@ -11,8 +11,9 @@ use std::time::Duration;
 use hardline_wire::limits::Limits;
 use memchr::memmem;
 
-use super::MAX_HOLD;
+use super::head::begins_bare;
 use super::lex::Lexer;
+use super::{MAX_HOLD, MAX_SUSPICION};
 
 /// Limit on the bytes of a value. Longer ones are not followed to their end.
 const MAX_BYTES: usize = 1 << 20;
@@ -22,8 +23,10 @@ const MAX_BYTES: usize = 1 << 20;
 pub(super) struct Printed {
     text: Vec<u8>,
     lexer: Lexer,
-    /// Time at which the rest counts as lost.
-    until: Duration,
+    started: Duration,
+    last: Duration,
+    /// True if it begins with a line of opening brackets, as a pretty-printed answer does.
+    is_bare: bool,
     /// True if one of its lines alone would make the server suspect.
     pub(super) is_suspect: bool,
     /// True if it has a word of an answer.
@@ -56,16 +59,21 @@ impl Printed {
         if value.trim_ascii().is_empty() {
             return None;
         }
-        let lexer = Lexer::loose(limits.max_depth());
-        let until = now + MAX_HOLD;
-        let mut printed =
-            Self { text: Vec::new(), lexer, until, is_suspect: false, may_answer: false };
+        let mut printed = Self {
+            text: Vec::new(),
+            lexer: Lexer::loose(limits.max_depth()),
+            started: now,
+            last: now,
+            is_bare: start == 0 && begins_bare(value),
+            is_suspect: false,
+            may_answer: false,
+        };
         (printed.add(value, now) == Step::Open).then_some(printed)
     }
 
     /// Adds a line.
     pub(super) fn add(&mut self, line: &[u8], now: Duration) -> Step {
-        if self.text.len() + line.len() >= MAX_BYTES || self.until <= now {
+        if self.text.len() + line.len() >= MAX_BYTES || self.until() <= now {
             return Step::Broken;
         }
         let mut lexer = self.lexer;
@@ -80,18 +88,24 @@ impl Printed {
         self.may_answer |= has(b"jsonrpc") || has(b"result") || has(b"error");
         self.text.extend_from_slice(line);
         self.text.push(b'\n');
-        self.until = now + MAX_HOLD;
+        self.last = now;
         if self.lexer.is_complete() { Step::Whole } else { Step::Open }
     }
 
     /// Returns the time of the last line.
     pub(super) fn last(&self) -> Duration {
-        self.until.saturating_sub(MAX_HOLD)
+        self.last
+    }
+
+    /// Returns the time at which the rest counts as lost. A server that goes on printing other lines must not
+    /// put it off for ever.
+    fn until(&self) -> Duration {
+        (self.last + MAX_HOLD).min(self.started + MAX_SUSPICION)
     }
 
     /// Returns the time at which the rest counts as lost, if it matters that the value has no end.
     pub(super) fn deadline(&self) -> Option<Duration> {
-        (self.is_suspect || self.may_answer).then_some(self.until)
+        (self.is_suspect || self.may_answer || self.is_bare).then(|| self.until())
     }
 
     /// Returns the lines so far.

@@ -108,6 +108,26 @@ fn any_part_of_an_answer_after_a_torn_line_fails_later_requests_in_the_end() {
     }
 }
 
+/// A server dies while it prints its answer over several lines, and another thread goes on.
+#[test]
+fn an_opening_bracket_that_never_closes_fails_its_caller_whatever_follows() {
+    let ticks = [
+        "INFO tick",
+        r#"{"level":"info"}"#,
+        r#""a":1,"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"t"}}"#,
+    ];
+    for (head, tick) in ["{", "["].into_iter().flat_map(|head| ticks.map(|tick| (head, tick))) {
+        let mut run = calling();
+        run.server(head);
+        for _ in 0..70 {
+            run.wait(Duration::from_secs(1));
+            run.server(tick);
+        }
+        assert_eq!(outcomes(&run), ["error", "error"], "{head} {tick}");
+    }
+}
+
 /// A log line says nothing about requests, even after a torn line.
 #[test]
 fn a_plain_log_line_after_a_torn_one_makes_no_request_doubtful() {

@@ -56,8 +56,8 @@ pub(crate) use look::is_plain_json;
 pub(crate) use mend::mend;
 pub(crate) use prefix::{Prefixed, cut_junk, cut_prefix, trim_colors};
 pub(crate) use probable::{
-    has_outcome, has_unnamed_answer, ids_of_part, is_clear, is_half_of_answer, is_unnamed_answer,
-    is_utf16, may_be_part, probable_ids, probable_ids_of_lines,
+    has_outcome, has_unnamed_answer, ids_of_part, is_bare_outcome, is_clear, is_half_of_answer,
+    is_unnamed_answer, is_utf16, may_be_part, probable_ids, probable_ids_of_lines,
 };
 pub(crate) use refuse::finding_at;
 

@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use hardline_wire::id::Id;
-use hardline_wire::json::Checker;
+use hardline_wire::json::{Checker, Value};
 use hardline_wire::limits::Limits;
 use memchr::{memchr, memchr2_iter, memmem};
 
@@ -149,10 +149,31 @@ fn count_members(text: &[u8], name: &[u8]) -> usize {
 pub(crate) fn is_unnamed_answer(text: &[u8]) -> bool {
     let text = as_utf8(text).to_ascii_lowercase();
     let has = |key: &[u8]| memmem::find(&text, key).is_some();
-    let is_bare_result = text.trim_ascii_start().starts_with(b"{\"content\":[{\"type\":");
-    is_bare_result
+    is_bare_outcome(&text)
         || starts_with_result(&text)
         || has(b"\"jsonrpc\"") && (has(b"\"result\"") || has(b"\"error\""))
+}
+
+/// Members that a result of a tool or an error has, and hardly any log line has alone.
+const OF_OUTCOME: [&str; 5] = ["content", "iserror", "structuredcontent", "error", "result"];
+
+/// Returns true if a text, in lower case, is an outcome without the message around it: an object with nothing
+/// but members of results and errors, or a piece of content.
+pub(crate) fn is_bare_outcome(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    if text.first() != Some(&b'{') {
+        return false;
+    }
+    let mut checker = Checker::new(&Limits::default());
+    let Ok(checked) = checker.check(text) else { return false };
+    let is_text = |value: Value<'_>| {
+        let is_text = value.get("type").and_then(|it| it.as_str()).is_some_and(|it| it == "text");
+        is_text && value.get("text").is_some() && value.members().count() == 2
+    };
+    let value = checked.value;
+    let mut others = value.members().filter(|(key, _)| key != "_meta").peekable();
+    let has_others = others.peek().is_some();
+    has_others && others.all(|(key, _)| OF_OUTCOME.contains(&&*key)) || is_text(value)
 }
 
 /// Returns true if the first key of an object is `result`. Log lines begin with other keys.

@@ -14,7 +14,8 @@ use super::work::Work;
 use crate::finding::Direction;
 use crate::frame::{
     Prefixed, brackets, cut_junk, cut_prefix, finding_at, has_outcome, has_unnamed_answer,
-    is_clear, is_half_of_answer, is_unnamed_answer, may_be_part, probable_ids, trim_colors,
+    is_bare_outcome, is_clear, is_half_of_answer, is_unnamed_answer, may_be_part, probable_ids,
+    trim_colors,
 };
 use crate::join::{Pending, begins_bare};
 use crate::rule::{Action, Rule};
@@ -143,7 +144,8 @@ impl Guard {
         let message = memmem::find(text, b"jsonrpc");
         let is_unclear = if is_whole {
             // Two answers that a server writes at once may stand one inside of the other.
-            message.is_some_and(|at| !is_top_member(text, at)) && pending.is_empty()
+            let is_inside = message.is_some_and(|at| !is_top_member(text, at));
+            (is_inside || is_bare_outcome(&text.to_ascii_lowercase())) && pending.is_empty()
         } else {
             // The id may have been in the part that is missing, and so may all that shows an answer.
             ids.is_empty() && (message.is_some() || has_outcome(text) || begins_bare(text))

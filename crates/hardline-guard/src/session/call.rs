@@ -17,7 +17,9 @@ use super::embedded::{Embedded, Receiver, look_inside};
 use super::judge::{About, Judge};
 use super::part::{Fault, objection_to_parts};
 use super::table::{Ended, InFlight, RequestKind, Table};
-use super::{Asked, CoalesceKey, MAX_TOOL_BYTES, Reply, Session, SessionDecision, SessionVerdict};
+use super::{
+    Asked, CoalesceKey, Doubt, MAX_TOOL_BYTES, Reply, Session, SessionDecision, SessionVerdict,
+};
 use crate::finding::{Direction, Finding};
 use crate::rule::{Action, Rule};
 
@@ -51,6 +53,10 @@ impl Session {
             }
         }
         if let Some((rule, reason)) = self.object(&request.method, true, judge, &mut findings) {
+            if !is_from_client && rule == Rule::SessionWrongDirection {
+                // A server that sends a request back has nothing else to say about it.
+                self.doubt(&id, Doubt::Lost, now);
+            }
             return answer(findings, rule, reason);
         }
         if let Some((rule, reason)) = self.object_to_parts(request, judge, &mut findings) {
@@ -99,6 +105,9 @@ impl Session {
                         ..SessionDecision::new(findings, SessionVerdict::Pass)
                     };
                 }
+                if direction == Direction::ServerToClient {
+                    self.doubt_named(call.params, "requestId", now);
+                }
             }
             // The same: the client waits for the one of each of its subscriptions.
             ("notifications/subscriptions/acknowledged", Direction::ServerToClient)
@@ -110,6 +119,9 @@ impl Session {
                 self.trust(call, now);
             }
             ("notifications/initialized", Direction::ClientToServer) => self.era.client_is_ready(),
+            (name, Direction::ServerToClient) if !method::is_known(name) => {
+                self.doubt_named(call.params, "id", now);
+            }
             _ => {}
         }
         let client =
@@ -128,6 +140,15 @@ impl Session {
             }
         }
         self.handle_unasked(Some(call), now, findings, judge)
+    }
+
+    /// Makes the request of the client doubtful that a member of a notification names: its answer may never
+    /// come in another form.
+    fn doubt_named(&mut self, params: Option<Value<'_>>, member: &str, now: Duration) {
+        let id = params.and_then(|params| params.get(member));
+        if let Some(Ok(id)) = id.map(|it| Id::read(it, self.limits.max_id_bytes())) {
+            self.doubt(&id.into_owned(), Doubt::Lost, now);
+        }
     }
 
     /// Extends the deadline of a doubtful request, because the server reports progress on it.

@@ -88,6 +88,35 @@ fn an_answer_that_cannot_be_assigned_fails_all_in_the_end() {
     }
 }
 
+/// The server says something about a request, or answers without the message around it.
+#[test]
+fn a_reaction_that_is_no_answer_fails_its_request_in_the_end() {
+    for line in [
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3,"reason":"x"}}"#,
+        r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"fetch"}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/response","params":{"id":3,"result":{}}}"#,
+    ] {
+        check(&[line], Duration::from_secs(31), ["error", "none"]);
+        check(&[line, &answer(3, "fine")], Duration::from_secs(31), ["result", "none"]);
+    }
+    for lines in [
+        &[r#"{"type":"text","text":"hello"}"#][..],
+        &[r#"{"error":"boom"}"#],
+        &[r#"{"isError":true,"content":"x"}"#],
+        &["{", r#""content": [{"type":"text","text":"x"}]"#, "}"],
+    ] {
+        check(lines, Duration::from_secs(31), ["error", "error"]);
+    }
+    for line in [
+        r#"{"level":"error","error":"boom"}"#,
+        r#"{"type":"text","text":"hello","level":"info"}"#,
+        "[]",
+        "{}",
+    ] {
+        check(&[line], Duration::from_secs(31), ["none", "none"]);
+    }
+}
+
 /// The rest of a torn answer and the start of another one share a line, and the brackets on it match.
 #[test]
 fn any_part_of_an_answer_after_a_torn_line_fails_later_requests_in_the_end() {

@@ -8,6 +8,8 @@
 //! | [`Reader::Person`] | yes | no | is sanitized |
 //! | [`Reader::Both`], [`Reader::Name`] | yes | yes | blocks the message: an edit renames something |
 //! | [`Reader::Machine`] | no | yes | is reported; a planted message blocks |
+//!
+//! Nothing inside of a piece of content is for machines alone, except for icons and `_meta`.
 
 /// The readers of a string.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -95,7 +97,7 @@ pub(super) fn of(names: &[&str], is_key: bool) -> Reader {
             "inputSchema" | "outputSchema" | "requestedSchema" => return of_schema(after, is_key),
             // Free-form data: results of a tool, and arguments that a model passed to one.
             "structuredContent" => return inside(Reader::Person),
-            "input" if before.ends_with(&["messages", "content"]) => return inside(Reader::Person),
+            "input" if before.ends_with(&["content"]) => return inside(Reader::Person),
             "data" if is_free(before) && after.first() != Some(&"elicitations") => {
                 return inside(Reader::Person);
             }
@@ -120,12 +122,15 @@ fn is_free(names: &[&str]) -> bool {
 fn of_member(names: &[&str]) -> Reader {
     let Some((name, before)) = names.split_last() else { return Reader::Person };
     let is_below = |of: &[&str]| before.last().is_some_and(|it| of.contains(it));
+    // Hosts pass content of a type that they do not know to the model as it is, all members included.
+    let is_seen = before.contains(&"content") && !is_below(&["icons"]);
+    let opaque = if is_seen { Reader::Both } else { Reader::Machine };
     match *name {
         // These are addressed by another member (a URI), so their name is only a title.
         "name" if is_title(before) => Reader::Person,
-        name if MACHINE.contains(&name) => Reader::Machine,
+        name if MACHINE.contains(&name) => opaque,
         "name" => Reader::Name,
-        name if BINARY.iter().any(|(it, of)| *it == name && is_below(of)) => Reader::Machine,
+        name if BINARY.iter().any(|(it, of)| *it == name && is_below(of)) => opaque,
         name if BOTH.contains(&name) => Reader::Both,
         _ => Reader::Person,
     }

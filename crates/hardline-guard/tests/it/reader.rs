@@ -85,6 +85,7 @@ fn no_name_makes_text_opaque_where_tools_choose_the_names() {
         "/result/structuredContent/nextCursor",
         "/result/structuredContent/items/-/id",
         "/result/structuredContent/inputSchema/enum/-",
+        "/result/content/-/input/id",
         "/error/data/_meta/x",
         "/error/data/cursor",
         "/params/data/requestState",
@@ -119,6 +120,9 @@ fn values_that_machines_compare_are_never_edited() {
         "/result/tools/-/inputSchema/dependentRequired/a/-",
         "/result/tools/-/inputSchema/$ref",
         "/result/tools/-/inputSchema",
+        "/result/content/-/data",
+        "/result/content/-/id",
+        "/result/content/-/requestState",
         "/result/structuredContent/pages/{key}",
     ] {
         let frame = message(path, text);

@@ -6,7 +6,7 @@ use hardline_wire::id::Id;
 use hardline_wire::json::Value;
 use hardline_wire::message::ErrorResponse;
 
-use super::embedded::{Embedded, Receiver, asks_for_input, look_inside};
+use super::embedded::{Embedded, Receiver, asks_for_input, look_inside, mixed_with_content};
 use super::judge::{About, Judge};
 use super::part::objection_to_error;
 use super::table::{Ended, InFlight, Match, RequestKind};
@@ -135,7 +135,9 @@ impl Session {
                 let stateless = ended.stateless.or(self.era.stateless_client());
                 // Clients of several versions may look for requests in any session.
                 let client = stateless.or(self.era.client().filter(|_| asks_for_input(result)))?;
-                let embedded = look_inside(result, Receiver { client, version: self.era.version })?;
+                let receiver = Receiver { client, version: self.era.version };
+                let embedded =
+                    look_inside(result, receiver).or_else(|| mixed_with_content(result))?;
                 let Embedded { rule, reason, .. } = embedded;
                 judge.find(findings, rule, rule.severity(), About::Embedded(&embedded), reason);
                 judge.blocks(rule).then(|| Reply::new(id, rule, reason))

@@ -36,6 +36,17 @@ pub(super) fn asks_for_input(result: Value<'_>) -> bool {
         .any(|it| it.as_str().is_some_and(|it| is_alike(&it, "input_required")))
 }
 
+/// Members of a result that asks for input.
+const OF_INPUT: [&str; 6] = ["resultType", KEY, "requestState", "_meta", "ttlMs", "cacheScope"];
+
+/// Returns a fault if a result asks for input and has members of another result: content may have written its
+/// type and its requests.
+pub(super) fn mixed_with_content(result: Value<'_>) -> Option<Embedded> {
+    let (_, other) = result.members().find(|(key, _)| !OF_INPUT.contains(&&**key))?;
+    let reason = "a result that asks for input and has the members of another one";
+    asks_for_input(result).then(|| Embedded::new(Rule::FrameAmbiguousKey, other, reason))
+}
+
 /// Receiver of requests: its capabilities, and the version of the session, if it is known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receiver {

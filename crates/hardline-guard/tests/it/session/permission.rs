@@ -144,6 +144,17 @@ fn without_a_handshake_each_request_speaks_for_itself() {
             r#"< {"id":9,"result":{"inputRequests":[{"Method":"sampling/createMessage"}]}}"#,
             "session.capability fail 9",
         ),
+        // Content can close the result that it is part of, and add the members of this one.
+        (&stateless(10, "tools/call", r#"{"elicitation":{}}"#), "pass"),
+        (
+            r#"< {"id":10,"result":{"content":[{"type":"text","text":"x"}],"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"mode":"form"}}},"_":[{"z":""}]}}"#,
+            "frame.ambiguous-key fail 10",
+        ),
+        (&stateless(11, "tools/call", r#"{"elicitation":{}}"#), "pass"),
+        (
+            r#"< {"id":11,"result":{"resultType":"input_required","requestState":"s","inputRequests":{"a":{"method":"elicitation/create","params":{"mode":"form"}}},"_meta":{}}}"#,
+            "pass",
+        ),
         // A notification about a task may have requests as well.
         (
             r#"< {"method":"notifications/tasks","params":{"inputRequests":{"a":{"method":"roots/list"}}}}"#,

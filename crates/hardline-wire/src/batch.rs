@@ -51,6 +51,7 @@ impl<'a> Batch<'a> {
 
     /// Returns the elements in order.
     pub fn elements(&self) -> impl Iterator<Item = Element<'a>> + use<'a> {
+        // Splits again: a list of the elements would take more memory than the batch itself.
         let mut cut = Cut { line: self.line, pos: self.start, ended: false };
         std::iter::from_fn(move || cut.next_element().flatten()).take(self.len)
     }
@@ -117,6 +118,7 @@ impl<'a> Cut<'a> {
         self.ended = self.line.get(pos) == Some(&b']');
         self.pos = pos + 1;
         let mut text = self.line.get(start..pos).unwrap_or_default();
+        // Blanks before the comma do not belong to the element.
         while let [rest @ .., b' ' | b'\t' | b'\n' | b'\r'] = text {
             text = rest;
         }

@@ -90,6 +90,7 @@ pub fn error(to: ReplyTo<'_>, code: i64, message: &str, data: Option<Value<'_>>)
 /// Encodes an error response from Hardline itself. Its data names the rule and the reason:
 /// `{"hardline":{"rule":…,"reason":…}}`.
 pub fn refusal(id: &Id<'_>, code: i64, rule: &str, reason: &str) -> String {
+    // The reason is written twice: for people, and for programs.
     let mut line = String::with_capacity(2 * reason.len() + 128);
     line.push_str(r#"{"jsonrpc":"2.0","id":"#);
     push_id(&mut line, id);
@@ -160,6 +161,7 @@ pub fn push_id(line: &mut String, id: &Id<'_>) {
 /// between tokens they become spaces, in strings equivalent escapes.
 fn push_one_line(line: &mut String, json: &str) {
     let breaks_line = |char: char| match char {
+        // No reader ends a line at a tab.
         '\t' => false,
         '\u{2028}' | '\u{2029}' => true,
         _ => char.is_control(),
@@ -171,6 +173,7 @@ fn push_one_line(line: &mut String, json: &str) {
             None => {}
             // Valid JSON has raw newlines between tokens only, where a space means the same.
             Some('\n' | '\r') => line.push(' '),
+            // The others stand in strings, where an escape means the same.
             Some(char) => push(line, format_args!("\\u{:04x}", u32::from(char))),
         }
     }

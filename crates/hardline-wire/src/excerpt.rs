@@ -45,6 +45,7 @@ impl fmt::Display for Excerpt<'_> {
         for chunk in shown.utf8_chunks() {
             for char in chunk.valid().chars() {
                 match char {
+                    // JSON has escapes of its own, which doubled backslashes would change.
                     '\\' if self.is_json => formatter.write_char(char)?,
                     _ => write_char(formatter, char)?,
                 }

@@ -54,6 +54,7 @@ impl<'a> Id<'a> {
         }
         match value.kind() {
             Kind::String => Ok(Self(Repr::String(Cow::Borrowed(value.text())))),
+            // Parsers write `1.0` and `1e3` back as other texts.
             Kind::Number if !is_integer(value.text()) => Err(IdError::NotInteger),
             Kind::Number => match value.as_i64() {
                 Some(id) => Ok(Self(Repr::Integer(id))),
@@ -127,6 +128,7 @@ impl PartialEq for Id<'_> {
                 // Unescaping is the slow path: nearly all equal ids have equal text.
                 left == right || json::string_content(left) == json::string_content(right)
             }
+            // Never one for the other: `7` is not `"7"`.
             _ => false,
         }
     }

@@ -204,6 +204,7 @@ fn read_error<'a>(error: Value<'a>, id: Option<Id<'a>>) -> Option<ErrorResponse<
             _ => {}
         }
     }
+    // Beyond 2^53, readers in JavaScript see another code.
     let code = code?.as_i64().filter(|code| code.unsigned_abs() <= MAX_CODE)?;
     Some(ErrorResponse { id, code, message: message?.as_str()?, data })
 }

@@ -31,10 +31,12 @@ pub fn single_line(json: &[u8]) -> Cow<'_, [u8]> {
     if least >= b' ' && most < 0x80 {
         return Cow::Borrowed(json);
     }
+    // All of them are beyond ASCII.
     let separators: Vec<_> = if most < 0x80 { Vec::new() } else { separators(json).collect() };
     if least >= b' ' && separators.is_empty() {
         return Cow::Borrowed(json);
     }
+    // An escape takes six bytes in place of two or three.
     let mut line = Vec::with_capacity(json.len() + separators.len() * 4);
     let mut done = 0;
     for Separator { at, length, escape } in separators {

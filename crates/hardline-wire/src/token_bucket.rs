@@ -15,7 +15,9 @@ impl RateLimit {
     /// Allows `burst` events at once, and one more each `interval`. Zeros count as the least value:
     /// no setting allows nothing, and none allows everything.
     pub const fn new(burst: u32, interval: Duration) -> Self {
+        // A burst of zero would stop everything for good.
         let burst = if burst == 0 { 1 } else { burst };
+        // An interval of zero would be no limit.
         let interval = if interval.is_zero() { Duration::from_nanos(1) } else { interval };
         Self { burst, interval }
     }
@@ -29,6 +31,7 @@ impl RateLimit {
     /// Allows `burst` events at once, and as many again in each `window`.
     pub const fn per_window(burst: u32, window: Duration) -> Self {
         let parts = if burst == 0 { 1 } else { burst };
+        // `/` is not const for durations, and `parts` is never zero.
         let interval = match window.checked_div(parts) {
             Some(interval) => interval,
             None => window,
@@ -80,6 +83,7 @@ impl TokenBucket {
     pub fn try_acquire(&mut self, now: Duration) -> bool {
         let has_token = self.next_token() <= now;
         if has_token {
+            // A full bucket stays full: the time before now earns no further tokens.
             self.full_at = self.full_at.max(now).saturating_add(self.interval);
         }
         has_token
@@ -87,6 +91,7 @@ impl TokenBucket {
 
     /// Returns the time of the next token; in the past if there is one already.
     pub fn next_token(&self) -> Duration {
+        // An empty bucket has its first token after one interval, and is full after a whole refill.
         self.full_at.saturating_add(self.interval).saturating_sub(self.refill)
     }
 }

@@ -68,6 +68,7 @@ pub fn verify_standard_headers<'h>(
     message: &Message<'_>,
     mut find: impl FnMut(&str) -> Option<&'h [u8]>,
 ) -> Result<(), HeaderError> {
+    // Notifications need no headers, but those that they have must be true.
     let is_request = matches!(message, Message::Request(_));
     let version = protocol_version(message);
     // 2026-07-28 requires the version in the body of every request.

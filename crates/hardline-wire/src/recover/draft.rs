@@ -106,6 +106,7 @@ impl Draft {
 
     /// Stores the value of a member `id`; `None` if it is not an id.
     pub(super) fn hold_id(&mut self, id: Option<Id<'static>>) {
+        // Taken now: damage after the id is judged by itself.
         let (behind_damage, behind_nested) = (self.is_damaged, self.has_nested);
         self.held = Held::Value(id.map(|id| Candidate { id, behind_damage, behind_nested }));
     }

@@ -46,6 +46,7 @@ impl Nest {
         let (word, bit) = place(self.depth);
         match (self.arrays.get_mut(word), bracket) {
             (Some(word), Bracket::Array) => *word |= bit,
+            // The bit may be left over from an array at this level.
             (Some(word), Bracket::Object) => *word &= !bit,
             (None, bracket) => {
                 *self.deeper(bracket) += 1;
@@ -66,6 +67,7 @@ impl Nest {
         let closed = match (bracket, self.kind(innermost)) {
             // A `]` never closes an object: it is more likely a stray character.
             (Bracket::Array, Bracket::Object) => return Closed::Nothing,
+            // A `}` also closes the arrays inside of its object, whose ends are missing.
             (Bracket::Object, Bracket::Array) => self.innermost_object(),
             _ => Some(innermost),
         };
@@ -81,6 +83,7 @@ impl Nest {
             Bracket::Object => Bracket::Array,
             Bracket::Array => Bracket::Object,
         };
+        // Beyond the known levels, only the numbers of open brackets count.
         let (kind, closed) = match *self.deeper(bracket) {
             0 => (other, Closed::Mismatch),
             _ => (bracket, Closed::Match),

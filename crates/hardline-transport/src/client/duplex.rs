@@ -93,6 +93,7 @@ impl LineTransport {
     pub fn over_messages(duplex: impl MessageDuplex, settings: EndpointSettings) -> Self {
         let (ours, theirs) = tokio::io::duplex(PIPE_BYTES);
         let (input, output) = tokio::io::split(ours);
+        // Dropping the session drops the sender, which ends the task.
         let (alive, ended) = oneshot::channel();
         tokio::spawn(carry(duplex, theirs, ended, settings.limits.clone()));
         Self::new(Input { input, _alive: alive }, output, settings)
@@ -150,6 +151,7 @@ async fn send_all(duplex: &impl MessageDuplex, mut input: impl AsyncRead + Unpin
     while let Ok(length @ 1..) = input.read(&mut chunk).await {
         let mut rest = chunk.get(..length).unwrap_or_default();
         while let Some(line) = framer.next_line(&mut rest) {
+            // The session sends no line over its limit.
             let Some(message) = line.whole() else { continue };
             let message = String::from_utf8_lossy(message).into_owned();
             if let Err(error) = duplex.send(message).await {
@@ -178,6 +180,7 @@ async fn receive_all(
         };
         let mut line = to_line(message.as_bytes(), &mut checker).into_owned();
         line.push(b'\n');
+        // The session no longer reads.
         if output.write_all(&line).await.is_err() {
             return;
         }
@@ -191,6 +194,7 @@ fn to_line<'a>(message: &'a [u8], checker: &mut Checker) -> Cow<'a, [u8]> {
     if memchr(b'\n', message).is_none() {
         return Cow::Borrowed(message);
     }
+    // A newline inside of a message stands between tokens, where a space means the same.
     if checker.check(message).is_ok() {
         return single_line(message);
     }

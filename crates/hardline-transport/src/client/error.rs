@@ -85,6 +85,7 @@ impl TransportError {
                     *message = secrets.hide(message).into();
                 }
             }
+            // These have no text of the server.
             Self::SessionEnded | Self::TooMany | Self::TooLarge { .. } => {}
         }
         self

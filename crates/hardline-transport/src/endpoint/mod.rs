@@ -162,6 +162,7 @@ impl Endpoint {
     /// Returns the reason why no more input comes, if known: reading failed, or the process at the
     /// other end exited.
     pub(crate) async fn farewell(&mut self) -> Option<&str> {
+        // The error explains the end better than the exit of the server that follows it.
         if let Some(error) = &self.read_error {
             return Some(error);
         }
@@ -174,6 +175,7 @@ impl Endpoint {
 
     /// Answers every open request with an error, because the service no longer will.
     fn abandon(&mut self) {
+        // Each request in flight gets an error, even if the service was dropped.
         self.state.abandon("the connection was closed before the request was done");
         self.send_replies();
     }
@@ -192,6 +194,7 @@ impl Drop for Endpoint {
 /// Waits until the peer stops reading the output. Never returns without probes.
 async fn until_unread(probes: Option<&Probes>) {
     let Some(probes) = probes else { return std::future::pending().await };
+    // Polled, because an idle connection writes nothing that would fail.
     while !(probes.is_unread)() {
         tokio::time::sleep(PROBE_INTERVAL).await;
     }

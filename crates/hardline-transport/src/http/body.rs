@@ -47,9 +47,11 @@ pub(super) enum BodyError {
 /// Reads a body of at most `limit` bytes.
 pub(super) async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, BodyError> {
     let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
+    // Refused before the first byte is read.
     if announced.is_some_and(|length| length > limit) {
         return Err(BodyError::TooLong { limit });
     }
+    // A server may announce more than it sends, so the buffer starts small.
     let mut body = Vec::with_capacity(announced.unwrap_or(0).min(MAX_ANNOUNCED_BYTES));
     while let Some(chunk) = response.chunk().await.map_err(BodyError::Broken)? {
         if limit - body.len() < chunk.len() {
@@ -79,6 +81,7 @@ pub(super) async fn read_start(mut response: Response) -> Vec<u8> {
 
 /// Reads and discards a short body, so that the connection can be reused.
 pub(super) async fn discard(response: Response) {
+    // A long body costs more to read than a new connection.
     if response.content_length().is_some_and(|length| length <= MAX_ERROR_BYTES as u64) {
         // If this fails, only the reuse of the connection is lost.
         let _ = tokio::time::timeout(DISCARD_WAIT, read(response, MAX_ERROR_BYTES)).await;

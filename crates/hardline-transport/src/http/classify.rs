@@ -116,6 +116,7 @@ impl Item {
             }
             Self::Answer { id: Some(id), answer } => {
                 let id = id.to_string();
+                // Bounded, because the id comes from the server.
                 let id = Excerpt::of_json(&id, 64);
                 let reason = format!("an answer to no pending request, with the id {id}");
                 error(&reason, answer.text().as_bytes())

@@ -85,6 +85,7 @@ impl Link {
         let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
         let RecentHeaders { last, before, secrets } = &mut *recent;
         if last.0 != given.0 {
+            // Credentials change, and the server may still repeat the ones before.
             *before = std::mem::replace(last, given.clone());
             *secrets = None;
         }
@@ -102,10 +103,12 @@ impl Link {
         if text.len() > limit {
             return Err(TransportError::TooLarge { limit });
         }
+        // Shared, because a refused or deferred request sends the same bytes again.
         let text = Bytes::from_owner(text);
         let mut map = headers_of(stamp, EITHER);
         map.insert(CONTENT_TYPE, JSON);
         for (name, value) in headers {
+            // A value that HTTP cannot carry is left out, and the server then refuses the request.
             let (Ok(name), Ok(value)) =
                 (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(value))
             else {
@@ -163,6 +166,7 @@ impl Link {
             let target = Target::new(method.as_str(), address.0.as_str());
             let mut headers = self.settings.headers.0.clone();
             let mut given = Headers::new();
+            // Asked for each attempt: the source may have renewed its credentials.
             if let Some(source) = &self.settings.header_source {
                 given = source.headers(target).await?;
                 self.remember(&given);

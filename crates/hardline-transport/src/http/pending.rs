@@ -59,6 +59,7 @@ impl Table {
 
     /// Forgets the mistyped answer, because the server still works on the request.
     fn trust(&mut self, id: i64) {
+        // Progress shows that the server still works on the request.
         let mistyped = self.waiting.get_mut(&id).and_then(|it| it.mistyped.take());
         if let Some(mistyped) = mistyped {
             self.doubts.remove(&(mistyped.until, id));
@@ -91,6 +92,7 @@ impl Pending {
         match item {
             Item::Answer { id, answer } => match self.remove(id.as_ref()) {
                 Some(sender) => {
+                    // The caller may have given up meanwhile.
                     let _ = sender.send(Ok(answer));
                     None
                 }
@@ -188,6 +190,7 @@ impl Waiting<'_> {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
+        // Forgets the request, so that a late answer is reported as an event.
         self.pending.table().remove(self.id);
     }
 }

@@ -40,9 +40,11 @@ impl<'a> Resuming<'a> {
         let limits = &self.link.settings.limits;
         let id = ended.last_event_id().unwrap_or_default().to_owned();
         self.retry = ended.retry().or(self.retry);
+        // The limit counts only streams in a row that brought nothing.
         if ended.has_brought() {
             self.reconnects.reset();
         }
+        // Closes the connection of the old stream before the next one is opened.
         drop(ended);
         loop {
             let Some(wait) = self.reconnects.next_delay(self.retry) else {
@@ -63,6 +65,7 @@ impl<'a> Resuming<'a> {
                 let decoder = SseDecoder::resuming(limits, &id);
                 return Ok(EventStream::new(response, classifier, decoder));
             }
+            // Any other status is a decision of the server, which a retry does not change.
             if !status.is_server_error() && status != 429 {
                 let reason = format!("and cannot be resumed (HTTP status {status})");
                 return Err(interrupted(end, &reason));

@@ -39,6 +39,7 @@ impl Session {
     /// opened since.
     pub(super) fn open(&self, stamp: &Stamp, id: Option<HeaderValue>) {
         let mut current = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A late answer of an earlier session must not replace the id of the current one.
         if current.generation == stamp.generation {
             current.id = id;
         }
@@ -74,6 +75,7 @@ pub(super) fn session_id(headers: &HeaderMap) -> Result<Option<HeaderValue>, &'s
         return Err("the id of the session has characters that it must not have");
     }
     let mut id = id.clone();
+    // The id authorizes requests, so it must not reach a log.
     id.set_sensitive(true);
     Ok(Some(id))
 }

@@ -66,6 +66,7 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
             return;
         }
         let mut rest = (frame, b"\n".as_slice());
+        // Large frames are offered to the stream first, which saves copying what it takes at once.
         if frame.len() >= LARGE {
             rest = self.write_through(frame, context);
         }
@@ -110,6 +111,7 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
         self.is_broken = true;
         // A broken pipe is the normal way for a peer to leave.
         self.error = error.filter(|error| error.kind() != io::ErrorKind::BrokenPipe);
+        // Nothing that waits can be sent any more.
         (self.buffer, self.done, self.own_bytes) = (Vec::new(), 0, 0);
         (&[], &[])
     }

@@ -189,6 +189,7 @@ impl Command {
     ///
     /// If called in a tokio runtime without `enable_io` or `enable_time`.
     pub fn spawn(&self) -> Result<Child, SpawnError> {
+        // Only a runtime can read the pipes of the child.
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(SpawnError::NoRuntime);
         }
@@ -250,6 +251,7 @@ impl Command {
     fn absolute_directory(&self) -> Result<PathBuf, SpawnError> {
         let given = self.directory.as_deref().unwrap_or(Path::new("."));
         let wrong = |error| SpawnError::Directory { path: given.to_path_buf(), error };
+        // A relative directory would depend on where this process runs when it starts the child.
         let directory = std::path::absolute(given).map_err(wrong)?;
         match directory.metadata() {
             Ok(metadata) if metadata.is_dir() => Ok(directory),
@@ -269,6 +271,7 @@ impl Command {
 impl fmt::Debug for Command {
     /// Omits the values of variables, which are often secret.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Values are left out: they may be secrets.
         let names: Vec<_> = self.variables.iter().map(|(name, _)| name).collect();
         formatter
             .debug_struct("Command")

@@ -83,6 +83,7 @@ impl Exit {
             bytes += line.len();
             bytes <= MAX_SHOWN_BYTES
         };
+        // The last lines explain the end best, so they are counted from the end.
         let count = self.stderr_tail.iter().rev().take(MAX_SHOWN_LINES).take_while(fitting).count();
         // Always show the last line: its length is bounded.
         let start = self.stderr_tail.len().saturating_sub(count.max(1));

@@ -156,6 +156,7 @@ pub(super) fn lines(tail: &Mutex<Tail>) -> Vec<String> {
 fn take(line: Line<'_>, stderr: &Stderr, tail: &Mutex<Tail>) {
     let shown = || {
         let mut shown = line.show(MAX_LINE_BYTES);
+        // In the escaped text, because that is what leaves this module.
         stderr.secrets.hide_in(&mut shown);
         shown
     };
@@ -176,6 +177,7 @@ impl Tail {
         self.bytes += line.len();
         self.lines.push_back(line);
         while self.lines.len() > MAX_TAIL_LINES || self.bytes > MAX_TAIL_BYTES {
+            // The last lines explain an end best, so the oldest go first.
             let Some(oldest) = self.lines.pop_front() else { return };
             self.bytes -= oldest.len();
         }

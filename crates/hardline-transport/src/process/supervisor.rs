@@ -110,6 +110,7 @@ impl Supervisor {
         }
         tracing::debug!(pid = self.id(), "terminating a child");
         if self.is_kept {
+            // The keeper passes the signal on to all that it keeps.
             let _ = kill_process(self.leader, Signal::TERM);
         } else {
             state.tree.terminate();
@@ -131,6 +132,7 @@ impl Supervisor {
         }
         tracing::debug!(pid = self.id(), "telling a keeper to kill");
         let _ = kill_process(self.leader, KILL_SIGNAL);
+        // One thread is enough, however often the child is killed.
         if is_first {
             let this = Arc::clone(self);
             let builder = thread::Builder::new().name("hardline-kill".into());
@@ -179,6 +181,7 @@ impl Supervisor {
 
     /// Blocks until the leader has ended. Leaves it unreaped, so that its id is not reused.
     fn wait_for_leader(&self) -> Result<(), Errno> {
+        // `NOWAIT` leaves the child unreaped, so that its id cannot be used again meanwhile.
         let mut options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         if self.is_kept {
             options |= WaitIdOptions::STOPPED;

@@ -66,6 +66,7 @@ pub(super) fn servers(
             let mistakes = &mut search.mistakes;
             let entry = Entry { document, scope, key, mistakes, is_broken: false };
             if let Some(mut server) = entry.read(node) {
+                // A file can disable a server by its name, outside of the entry.
                 server.is_disabled |= group.disabled.contains(&**name);
                 servers.push((key_range.start, server));
             }

@@ -141,6 +141,7 @@ impl Template {
                 "the name of the current directory",
             ),
         };
+        // A path that is no Unicode cannot be a part of a text.
         match path.as_deref().map(Path::to_str) {
             Some(Some(path)) => Ok(path.to_owned()),
             _ => Err(scope.error(self, Problem::Where(what))),
@@ -200,6 +201,7 @@ impl<'t> Iterator for Pieces<'t> {
                 self.rest = behind;
                 return Some(piece);
             }
+            // A dollar sign that begins no reference is text.
             at = dollar + 1;
         }
         Some(Piece::Text(std::mem::take(&mut self.rest)))

@@ -34,6 +34,7 @@ impl ToolHeaders {
         method: &str,
         answer: &Answer,
     ) {
+        // Only sessions without a handshake have such headers over HTTP, and only lists have schemas.
         if method != "tools/list"
             || !session.is_stateless()
             || inner.transport.kind() != TransportKind::Http
@@ -49,6 +50,7 @@ impl ToolHeaders {
                     known.insert(name.to_owned(), Arc::new(headers));
                 }
                 _ => {
+                    // A tool that lost its headers must not be called with the old ones.
                     known.remove(name);
                 }
             }

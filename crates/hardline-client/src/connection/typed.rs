@@ -80,6 +80,7 @@ impl Connection {
             })
             .await?;
         if !invalid.is_empty() {
+            // A tool with an invalid definition cannot be called with the right headers.
             listed.retain(|tool| !invalid.contains(name(tool).as_str()));
         }
         Ok(listed)
@@ -197,6 +198,7 @@ impl Connection {
     pub async fn subscribe(&self, uri: &str) -> Result<(), Error> {
         self.request("resources/subscribe", &json!({ "uri": uri })).await?;
         let mut restorable = self.inner.restorable.lock().unwrap_or_else(PoisonError::into_inner);
+        // Stored after the answer: a refused subscription must not be repeated to a new session.
         restorable.subscriptions.insert(uri.to_owned());
         Ok(())
     }
@@ -223,6 +225,7 @@ impl Connection {
     ///
     /// Returns an [`Error`] if the request fails.
     pub async fn listen(&self, filter: &SubscriptionFilter) -> Result<(), Error> {
+        // A subscription lasts as long as the server keeps its stream.
         let no_timeout = RequestOptions::default().with_timeout(None);
         let params = json!({ "notifications": filter });
         self.request_with("subscriptions/listen", &params, &no_timeout).await.map(|_| ())
@@ -237,6 +240,7 @@ impl Connection {
     pub async fn set_level(&self, level: LoggingLevel) -> Result<(), Error> {
         self.request("logging/setLevel", &json!({ "level": level })).await?;
         let mut restorable = self.inner.restorable.lock().unwrap_or_else(PoisonError::into_inner);
+        // The same: a level that the server refused is none to restore.
         restorable.level = Some(level);
         Ok(())
     }
@@ -247,6 +251,7 @@ impl Connection {
     ///
     /// Returns an [`Error`] if the request fails.
     pub async fn ping(&self) -> Result<(), Error> {
+        // Versions without a handshake have no ping, and answer this instead.
         let method = if self.version().has_handshake() { "ping" } else { "server/discover" };
         self.request(method, &()).await.map(|_| ())
     }

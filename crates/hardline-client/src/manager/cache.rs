@@ -52,6 +52,7 @@ impl Cache {
     pub(super) fn load(&self) -> Option<Vec<Arc<ListedTool>>> {
         let stored: StoredList = serde_json::from_slice(&self.read().ok()?).ok()?;
         let tools = stored.tools.into_iter().filter_map(ListedTool::new).map(Arc::new);
+        // A list of another format is read as if it were missing.
         (stored.format == FORMAT).then(|| tools.collect())
     }
 
@@ -65,6 +66,7 @@ impl Cache {
     pub(super) fn save(&self, tools: &[Arc<ListedTool>]) -> io::Result<()> {
         let tools = tools.iter().map(|tool| tool.raw()).collect();
         let text = serde_json::to_vec(&StoredListRef { format: FORMAT, tools })?;
+        // A list that could not be loaded again need not be stored.
         if text.len() as u64 > MAX_BYTES {
             return Ok(());
         }
@@ -81,6 +83,7 @@ impl Cache {
         let written = create(&draft).and_then(|mut file| file.write_all(&text));
         let moved = written.and_then(|()| fs::rename(&draft, &self.file));
         if moved.is_err() {
+            // A draft that stays would never be found again.
             let _ = fs::remove_file(&draft);
         }
         moved

@@ -119,6 +119,7 @@ impl Catalog {
                 let twin = twins.insert(server, &listed.name);
                 let mut shadow = seen.insert(owner, &listed.name).or(twin);
                 if let Some(shadow) = &mut shadow {
+                    // Compared under the first server of its program, but shown under its own.
                     shadow.server = server.to_string();
                 }
                 // A server can make up any number of similar names.

@@ -126,6 +126,7 @@ impl Member {
 
     /// Changes the snapshot without waking watchers; [`announce`](Self::announce) wakes them.
     pub(super) fn change_silently(&self, change: impl FnOnce(&mut Snapshot)) {
+        // Returns false, so that the watchers sleep on.
         self.snapshot.send_if_modified(|snapshot| {
             change(snapshot);
             false
@@ -205,6 +206,7 @@ impl Member {
     /// Takes the suspicion against the connection of this generation, if there is one.
     pub(super) fn take_suspicion(&self, generation: u64) -> Option<Suspicion> {
         let suspicion = self.suspicion.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Taken by the task even if it is about an earlier connection, so that it is checked only once.
         suspicion.filter(|it| it.generation == generation)
     }
 

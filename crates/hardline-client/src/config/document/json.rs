@@ -27,6 +27,7 @@ pub(super) fn parse(text: &str) -> Result<Option<Node>, DocumentError> {
     };
     let parsed = parse_to_ast(&readable, &CollectOptions::default(), &options);
     let parsed = parsed.map_err(|error| {
+        // Positions in the stand-in are positions in the file, because both have the same length.
         let (line, column) = place(text, error.range().start);
         DocumentError::Syntax { line, column, message: lower_first(&error.kind().to_string()) }
     })?;

@@ -35,6 +35,7 @@ impl Entry<'_> {
     /// Reads the entry. Returns `None` after a fatal problem.
     pub(in crate::config) fn read(mut self, node: &Node) -> Option<ServerConfig> {
         if self.scope.server.trim().is_empty() {
+            // Reported in addition to the other problems, so that one run shows all of them.
             self.report(&self.key.clone(), node, Problem::EmptyName);
         }
         let Some(members) = node.members() else {
@@ -84,8 +85,10 @@ impl Entry<'_> {
         // Some programs write every key and leave the unused ones empty.
         let is_empty = |node: &Node| node.as_str().is_some_and(|text| text.trim().is_empty());
         let (first, second) = (urls.next(), urls.next());
+        // The key that counts is the one that is not empty.
         let url = first.filter(|(_, url)| command.is_none() || !is_empty(url));
         let command = command.filter(|command| url.is_none() || !is_empty(command));
+        // Gemini CLI has two keys for addresses, and an entry may have both.
         if let (Some((first, _)), Some((second, other))) = (first, second)
             && self.scope.dialect != Dialect::GeminiCli
         {
@@ -123,6 +126,7 @@ impl Entry<'_> {
         let given = keys::TYPES.iter().find_map(|key| Some((*key, value(node, key)?)));
         let Some((key, given)) = given else { return HttpTransport::Any };
         let Some(text) = self.string(&self.path(key), given) else { return HttpTransport::Any };
+        // Clients spell the same word with a hyphen, an underscore or neither.
         let word = text.to_ascii_lowercase().replace(['-', '_'], "");
         let transport = match &*word {
             "stdio" | "local" => None,
@@ -208,6 +212,7 @@ impl Entry<'_> {
         };
         let mut names = Vec::new();
         for (index, item) in items.iter().enumerate() {
+            // An item is a name, or an object with a name.
             let name = item.member("name").map_or(item, |member| &member.node);
             names.extend(self.string(&format!("{key}[{index}]"), name));
         }
@@ -244,6 +249,7 @@ impl Entry<'_> {
         // Header names are case-insensitive, so `node.duplicate` does not find all repetitions.
         let mut names = std::collections::HashSet::new();
         for (name, HeaderConfig { value, is_variable, .. }) in &headers {
+            // The value of a variable is not known yet, so only the name of its header is checked.
             let is_plain = !is_variable && !value.has_variables(dialect);
             let sample = if is_plain { &*value.text } else { "" };
             if let Err(error) = Headers::new().with(name, sample) {
@@ -270,6 +276,7 @@ impl Entry<'_> {
             Value::Other(_) => false,
         };
         for key in keys {
+            // Programs that write every key leave the unused ones empty.
             if let Some(node) = value(node, key).filter(|node| !is_empty(node)) {
                 self.report(&self.path(key), node, Problem::OtherKind(whose));
             }

@@ -34,6 +34,7 @@ impl Entry<'_> {
             Some(("tool_timeout_sec", given, "seconds", Duration::from_secs(1)))
         })?;
         let number = match &given.value {
+            // TOML allows underscores in numbers.
             Value::Other(text) => text.replace('_', "").parse::<f64>().ok(),
             _ => None,
         };
@@ -42,6 +43,7 @@ impl Entry<'_> {
             return None;
         };
         let time = Duration::try_from_secs_f64(number * unit.as_secs_f64()).ok();
+        // A timeout of zero would fail every request.
         let time = time.filter(|time| !time.is_zero() && *time <= MAX_TIMEOUT);
         if time.is_none() {
             let shown = show(self.document.slice(&given.range).as_bytes());
@@ -83,6 +85,7 @@ impl Entry<'_> {
     /// Reads scopes from a list, or from a string with spaces between them.
     pub(super) fn scopes(&mut self, key: &str, node: &Node) -> Vec<String> {
         let Value::Array(items) = &node.value else {
+            // OAuth itself writes scopes as one text with blanks between them.
             let words = self.string(key, node).unwrap_or_default();
             return words.split_whitespace().map(str::to_owned).collect();
         };

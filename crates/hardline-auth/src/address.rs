@@ -49,6 +49,7 @@ impl AddressPolicy {
 
     /// Returns true if the URL may be requested, as far as that is known before its host is resolved.
     pub(crate) fn allows(&self, url: &Url) -> bool {
+        // A literal address is checked here, a name when it is resolved.
         host(url) == self.server || literal(url).is_none_or(|ip| self.allows_ip(ip))
     }
 

@@ -157,6 +157,7 @@ struct Opener<'a> {
 /// Returns the openers in the order of preference: those in `wanted`, then the system's own.
 fn openers<'a>(url: &AuthorizationUrl, wanted: &'a str) -> Vec<Opener<'a>> {
     let url = url.as_str();
+    // The variable lists commands in the order in which they are tried.
     let wanted = wanted.split(':').filter_map(|command| {
         let mut words = command.split_ascii_whitespace();
         let program = words.next()?;

@@ -52,6 +52,7 @@ impl Callback {
             AuthError::Login(format!("cannot listen on 127.0.0.1:{port} for the browser: {error}"))
         };
         let listener = TcpListener::bind(("127.0.0.1", port)).await.map_err(failed)?;
+        // With port 0, the system has chosen one.
         let port = listener.local_addr().map_err(failed)?.port();
         Ok(Self { listener, port })
     }
@@ -67,6 +68,7 @@ impl Callback {
         expected: Expected,
         wait: Duration,
     ) -> Result<Secret, AuthError> {
+        // Room for one: the first outcome ends the login.
         let (sender, mut outcomes) = mpsc::channel(1);
         let serving = serve(self.listener, Arc::new(expected), sender);
         let outcome = tokio::time::timeout(wait, async {
@@ -102,6 +104,7 @@ async fn serve(listener: TcpListener, expected: Arc<Expected>, sender: mpsc::Sen
         silent
             .retain(|(has_asked, task)| !has_asked.load(Ordering::Acquire) && !task.is_finished());
         while connections.len() >= MAX_CONNECTIONS {
+            // Browsers open connections ahead of use, which stay silent.
             if let Some((_, task)) = silent.pop_front() {
                 task.abort();
             }
@@ -203,6 +206,7 @@ fn handle_request(head: &str, expected: &Expected) -> (Page, Option<Outcome>) {
         let value = values.next().map(Cow::into_owned);
         value.filter(|_| values.next().is_none())
     };
+    // Without the state of this login, nothing else in the request counts.
     if parameter("state").as_deref() != Some(expected.state.reveal()) {
         return (Page::NotThis, None);
     }

@@ -119,6 +119,7 @@ pub(crate) async fn still_names(
 ) -> bool {
     match find_resource(fetcher, server, challenge).await {
         Ok(Some(resource)) => is_same_issuer(&issuer(server, &resource, Some(known)), known),
+        // In doubt the issuer stays: an outage must not log the user out.
         Ok(None) | Err(_) => true,
     }
 }
@@ -131,6 +132,7 @@ async fn find_resource(
     // The hint comes from the server, so it is checked like every other URL before it is fetched.
     let hinted = challenge.resource_metadata.as_deref();
     let hinted = hinted.map(|it| parse(server, it, "resource metadata")).transpose()?;
+    // The path first: several servers may share one origin.
     let path = server.path().trim_end_matches('/');
     let places =
         [path, ""].map(|path| at(server, &format!("/.well-known/oauth-protected-resource{path}")));
@@ -167,6 +169,7 @@ async fn legacy(
     challenge: &Challenge,
 ) -> Result<Discovered, AuthError> {
     let (issuer, named) = (origin(server), canonical(server));
+    // Version 2025-03-26 has the metadata at the root of the origin.
     for url in metadata_urls(&at(server, "/")) {
         if let Some(document) = fetcher.document(&url).await? {
             return read(server, &document, &issuer, named);

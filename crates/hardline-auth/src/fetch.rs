@@ -58,6 +58,7 @@ impl Fetched {
     /// Replaces these secrets in the body. A server that echoes them would put them into our errors.
     pub(crate) fn hide<'a>(&mut self, secrets: impl Iterator<Item = &'a str>) {
         let mut text = String::from_utf8_lossy(&self.body).into_owned();
+        // A server may echo the request in its error, with the secret in it.
         for secret in secrets.filter(|it| !it.is_empty()) {
             text = text.replace(secret, REDACTED);
         }
@@ -138,6 +139,7 @@ impl Fetcher {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         let body = r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#.to_owned();
         let fetched = self.send(Method::POST, server, headers, Some(body)).await?;
+        // Only an answer of 401 says where to log in.
         if fetched.status != 401 {
             return Ok(Challenge { unchallenged: Some(fetched.status), ..Challenge::default() });
         }

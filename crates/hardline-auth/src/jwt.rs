@@ -37,6 +37,7 @@ impl SigningKey {
     /// Returns [`AuthError::Settings`] if the key is invalid or of an unknown type.
     pub fn from_pem(pem: &str) -> Result<Self, AuthError> {
         let lines = pem.lines().map(str::trim);
+        // Text around the key, such as a comment or a certificate, is allowed.
         let mut inside = lines.skip_while(|line| *line != "-----BEGIN PRIVATE KEY-----").skip(1);
         let text: String =
             inside.by_ref().take_while(|line| *line != "-----END PRIVATE KEY-----").collect();
@@ -84,6 +85,7 @@ impl SigningKey {
     pub(crate) fn sign(&self, header: &Value, claims: &Value) -> Result<String, AuthError> {
         let mut header = header.clone();
         if let Some(header) = header.as_object_mut() {
+            // The algorithm belongs to the key, so the caller cannot name a wrong one.
             header.insert("alg".to_owned(), self.algorithm().into());
         }
         let text = format!(

@@ -57,6 +57,7 @@ impl Inner {
     /// dropping the response would lose the login.
     pub(crate) async fn renew(self: Arc<Self>, cause: Cause) -> Result<(), AuthError> {
         let entered = Instant::now();
+        // In a task: a caller that gives up must not abort a refresh that may have spent the token.
         let task = tokio::spawn(async move { self.renew_exclusively(&cause, entered).await });
         let interrupted = |_| Err(AuthError::Login("the renewal was interrupted".to_owned()));
         task.await.unwrap_or_else(interrupted)
@@ -79,6 +80,7 @@ impl Inner {
         let outcome = self.renew_now(cause).await;
         self.state().failure = outcome.clone().err().map(|error| {
             let opened = cause.kind != CauseKind::Expiring && self.settings.browser.is_some();
+            // A page that the user has just closed should not open again with the next request.
             let was_declined = opened && !error.is_passing();
             RenewalFailure {
                 cause: cause.clone(),
@@ -163,6 +165,7 @@ impl Inner {
         let Some(held) = self.state().held.clone() else { return };
         let credentials = &held.credentials;
         let mut wanted = union(&credentials.wanted, scopes);
+        // Keeps the newest scopes if the union would grow without a bound.
         if wanted.len() > MAX_SCOPES {
             wanted = scopes.to_vec();
         }
@@ -193,6 +196,7 @@ impl Inner {
         };
         let tried = scopes(before);
         let mut remaining = held.credentials.clone();
+        // Scopes that were refused would fail the next login as well.
         remaining.wanted.retain(|it| !tried.contains(it));
         let is_outdated = before.wanted.is_empty() && error.has_code("invalid_scope");
         if is_outdated && remaining.asked == before.asked {
@@ -291,6 +295,7 @@ impl Inner {
     ) -> Result<(), AuthError> {
         let issuer = found.issuer.as_deref().unwrap_or_default();
         if let Some(wanted) = &self.settings.issuer
+            // Some issuers are written with a slash at the end, some without.
             && wanted.trim_end_matches('/') != issuer.trim_end_matches('/')
         {
             return Err(AuthError::Metadata(format!(
@@ -300,6 +305,7 @@ impl Inner {
                 shown(wanted)
             )));
         }
+        // The client's own secret belongs to one issuer, and a server must not name another.
         let is_own = self.settings.client_id.is_some() || !self.settings.grant.is_interactive();
         let is_new = before.is_some_and(|it| !it.is_of(found));
         if is_own && is_new && self.settings.issuer.is_none() {
@@ -355,6 +361,7 @@ pub(crate) async fn revoke(inner: &Inner, credentials: &Credentials) {
     let Ok(endpoint): Result<Url, _> = parse(&inner.server, endpoint, "revocation endpoint") else {
         return;
     };
+    // The refresh token lives longer, and its end ends the tokens made from it.
     let (token, hint) = match &tokens.refresh {
         Some(refresh) => (refresh, "refresh_token"),
         None => (&tokens.access, "access_token"),

@@ -69,6 +69,7 @@ impl Auth {
         if !matches!(server.scheme(), "http" | "https") || server.host_str().is_none() {
             return Err(wrong());
         }
+        // A fragment is never sent, and would make a second key for the same server.
         server.set_fragment(None);
         let policy = AddressPolicy::new(&server, settings.allows_private);
         let fetcher = Fetcher::new(&server, policy)?;
@@ -129,6 +130,7 @@ impl Inner {
         let access = |it: &Credentials| it.tokens.as_ref().map(|it| it.access.clone());
         let held = state.held.as_ref();
         let is_same = held.map(|it| access(&it.credentials)) == stored.as_ref().map(access);
+        // Another process may have changed the scopes alone.
         let scopes = |it: &Credentials| (it.asked.clone(), it.wanted.clone());
         let has_same_scopes =
             |it: &Credentials| held.is_some_and(|held| scopes(&held.credentials) == scopes(it));
@@ -164,6 +166,7 @@ impl Inner {
         let held = ActiveCredentials::new(credentials, Instant::now())?;
         {
             let mut state = self.state();
+            // In use before it is stored: a token that cannot be stored is still valid.
             state.held = Some(Arc::new(held));
             state.is_loaded = true;
         }
@@ -196,6 +199,7 @@ impl Inner {
         work: impl FnOnce(&dyn TokenStore, &TokenKey) -> Result<T, String> + Send + 'static,
     ) -> Result<T, AuthError> {
         let (store, key) = (Arc::clone(&self.settings.store), self.key.clone());
+        // A keyring may wait for a person to unlock it.
         let task = tokio::task::spawn_blocking(move || work(&*store, &key));
         match tokio::time::timeout(STORE_WAIT, task).await {
             Ok(Ok(outcome)) => outcome.map_err(AuthError::Store),

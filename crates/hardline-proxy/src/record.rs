@@ -109,10 +109,12 @@ impl Recorder {
             now,
             direction: line.direction,
             text: line.raw.to_vec(),
+            // Only a line that was shortened needs its length.
             length: (length != line.length).then_some(line.length),
             verdict: line.verdict,
             left_out: self.left_out,
         };
+        // Counted before the send, so that the thread never subtracts more than was added.
         self.waiting.fetch_add(raw.text.len(), Ordering::Relaxed);
         match lines.try_send(raw) {
             Ok(()) => self.left_out = 0,

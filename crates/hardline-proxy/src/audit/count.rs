@@ -90,6 +90,7 @@ impl Counts {
         }
         let index = match self.search(MAX_METHODS, |count| count.key() == key) {
             Ok(index) => index,
+            // Peers choose the methods, so the limit holds for each second and for all of them.
             Err(in_second) if self.all.len() < MAX_COUNTERS && in_second < MAX_METHODS => {
                 self.push(key)
             }
@@ -116,6 +117,7 @@ impl Counts {
     fn search(&self, most: usize, is_meant: impl Fn(&Count) -> bool) -> Result<usize, usize> {
         let newest = self.all.last().map(|count| count.second);
         let mut in_second = 0;
+        // From the newest one on: a message counts for the current second.
         for (index, count) in self.all.iter().enumerate().rev().take(most) {
             if is_meant(count) {
                 return Ok(index);

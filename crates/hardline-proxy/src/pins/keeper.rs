@@ -53,6 +53,7 @@ impl Shelf {
     /// Returns the last list of a server. A list that cannot be read counts as empty.
     fn get(&mut self, server: &str) -> Lock {
         let stamps = self.store.stamps(server);
+        // Read again only after a change: a list is compared before every answer.
         if let Some((of, before, lock)) = &self.read
             && of == server
             && *before == stamps
@@ -129,6 +130,7 @@ impl PinFile {
     }
 
     fn complain(&mut self, what: &'static str, error: &dyn std::fmt::Display) {
+        // A fault that stays would be reported with every list.
         if !self.reported.insert(what) {
             return;
         }
@@ -238,6 +240,7 @@ impl PinKeeper for PinFile {
         let mut errors = Vec::new();
         let others = self.store.read_others(Some(server), &mut errors);
         if let Some(error) = errors.first() {
+            // A list that could not be read protects less, so the user learns of it.
             self.complain("names are not compared with those of all other servers", error);
         }
         let Some(neighbors) = &self.neighbors else { return Arc::new(others) };
@@ -256,6 +259,7 @@ impl PinKeeper for PinFile {
         if let Err(error) = self.take(server, written) {
             self.complain("the tools are pinned for this session only", &error);
             let unwritten = self.unwritten.entry(server.to_owned()).or_default();
+            // Kept for the rest of the session, and written with the next list.
             unwritten.tools.get_or_insert_default().extend_from_slice(tools);
             self.add_unwritten();
         }

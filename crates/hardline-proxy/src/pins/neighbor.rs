@@ -63,6 +63,7 @@ impl Neighbors {
     /// Sets the name of the client.
     pub(super) fn meet_client(&mut self, client: &str) {
         let name = client.get(..client.floor_char_boundary(MAX_CLIENT_BYTES)).unwrap_or_default();
+        // Another client, so the entry must be written again.
         self.is_written &= self.client.as_deref() == Some(name);
         self.client = Some(name.to_owned());
     }
@@ -95,6 +96,7 @@ impl Neighbors {
         let is_stranger = |entry: &Entry| {
             let is_same = entry.launches.iter().any(|it| it == self.launch.as_str());
             let clients = &entry.clients;
+            // A full list may lack a client that uses the server.
             let is_known = !clients.is_empty() && clients.len() < MAX_CLIENTS;
             let is_elsewhere =
                 self.client.as_ref().is_some_and(|client| is_known && !clients.contains(client));

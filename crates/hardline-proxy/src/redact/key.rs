@@ -137,6 +137,7 @@ pub(super) fn is_secret(key: &[u8]) -> bool {
         return false;
     }
     let mut words = words(key);
+    // `password_hash` and `token_value` are about the secret before the last word.
     while words.len() > 1 && words.last().is_some_and(|word| TRAILERS.contains(&word.as_str())) {
         words.pop();
     }
@@ -146,6 +147,7 @@ pub(super) fn is_secret(key: &[u8]) -> bool {
     if HARMLESS.contains(&joined.as_str()) {
         return false;
     }
+    // `auth` alone is a secret; behind another word it depends on that word.
     let is_one = match (last.as_str(), before.last()) {
         (last, None) => ONLY_WORDS.contains(&last),
         ("auth", Some(kind)) => KINDS_OF_AUTH.contains(&kind.as_str()),
@@ -166,6 +168,7 @@ pub(super) fn is_doubtful(key: &[u8]) -> bool {
 
 /// Returns true if a value under this key of a URL's query is a secret only if it looks random.
 pub(super) fn is_doubtful_query(key: &[u8]) -> bool {
+    // Keys of signed queries are short, and the limit bounds the work.
     if key.len() > MAX_KEY_BYTES {
         return false;
     }

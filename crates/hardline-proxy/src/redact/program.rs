@@ -60,6 +60,7 @@ impl Program {
 impl Opt {
     /// Returns the start of the secret in a value.
     pub(super) fn secret_in(self, value: &[u8]) -> Option<usize> {
+        // `curl --user` takes a name and a password, and the password alone is the secret.
         let start =
             if self.has_name { value.iter().position(|byte| *byte == b':')? + 1 } else { 0 };
         let secret = value.get(start..)?;
@@ -105,6 +106,7 @@ impl Command {
             self.next = Next::Secret;
         }
         let option = self.program?.option(bytes)?;
+        // The option and its value may be one word, as in `-pSECRET`.
         if option.length < bytes.len() {
             let value = bytes.get(option.length..).unwrap_or_default();
             return option.secret_in(value).map(|start| option.length + start);

@@ -267,6 +267,7 @@ impl Driver<'_> {
         if output.is_ended() {
             return Read::Nothing;
         }
+        // The client does not read, or the server does not read our replies: its output can wait.
         if is_full {
             return Read::Unread;
         }
@@ -303,6 +304,7 @@ impl Driver<'_> {
                 return false;
             }
             let written_at = server.written_at;
+            // The end of the process may come much later than the end of its streams.
             self.server = self.server.take().map(ServerProcess::close);
             if is_deaf {
                 let client = &mut self.client.output;
@@ -331,6 +333,7 @@ impl Driver<'_> {
             After::Start(at) => self.restart_at = Some(at),
             After::End => self.phase = Phase::Leaving(now + LAST_WRITE),
         }
+        // The signal or the exit code of the last server decides the exit code of this process.
         self.last_exit = Some(exit);
         true
     }
@@ -412,6 +415,7 @@ impl Driver<'_> {
         let Some(server) = &mut self.server else { return };
         let Some(input) = &mut server.input else { return };
         if input.poll_drain(context).is_ready() && !input.is_broken() {
+            // Requests that were sent after this moment may never have reached the server.
             server.written_at = now;
         }
     }

@@ -56,6 +56,7 @@ pub(crate) enum Written {
 /// Returns the limits for the lines of a recording whose frames obey `limits`. Escapes make lines
 /// longer: twice as long if every character needs one.
 pub(crate) fn file_limits(limits: &Limits) -> Limits {
+    // A recorded line is longer in the file, because it is escaped.
     let longest = limits.max_frame_bytes().saturating_mul(2).saturating_add(64 << 10);
     let limits = limits.clone();
     // Above the ceiling, the limits stay as they are.
@@ -79,6 +80,7 @@ impl<'a> Recorded<'a> {
                 "verdict" => verdict = value.as_str().and_then(|name| read_verdict(&name)),
                 "length" => is_cut = true,
                 "left_out" => left_out = value.text().parse().unwrap_or(0),
+                // A recorder of a later version may write further members.
                 _ => {}
             }
         }

@@ -125,6 +125,7 @@ impl Pieces {
         if !is_cut {
             return self.text;
         }
+        // Shows the end of the text, so the ellipsis takes a column at its start.
         let over = (self.width() + 1).saturating_sub(max_width);
         let left_out = self.ends.partition_point(|(_, width)| *width < over);
         let last = self.ends.get(left_out).filter(|_| over > 0);

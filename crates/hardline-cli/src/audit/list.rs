@@ -66,6 +66,7 @@ impl List {
 
     /// Finishes the list, or prints `nothing` if it is empty. The next list has the layout `next`.
     pub(super) fn end(&mut self, nothing: &str, next: Layout) -> Result<()> {
+        // The next list may have other columns.
         let table = std::mem::replace(&mut self.table, Table::new(next, self.is_colored));
         match self.format {
             Format::Json => write!(self.out, "\n]")?,
@@ -104,6 +105,7 @@ impl List {
 pub(super) fn outcome(written: Result<()>) -> Result<ExitCode> {
     match written {
         Ok(()) => Ok(ExitCode::SUCCESS),
+        // `head` and `less` close the output when they have enough.
         Err(error) if is_closed(&error) => Ok(ExitCode::SUCCESS),
         Err(error) => Err(error),
     }
@@ -117,6 +119,7 @@ pub(super) fn is_closed(error: &anyhow::Error) -> bool {
 pub(super) fn choice(style: Style) -> ColorChoice {
     match style.format {
         Format::Text => style.color.choice(),
+        // Programs read JSON, even with `--color always`.
         Format::Json => ColorChoice::Never,
     }
 }
@@ -146,6 +149,7 @@ pub(super) fn is_unread() -> bool {
 
 /// Returns the color of a severity.
 pub(super) fn color(severity: &str) -> Ansi {
+    // Another version may have stored a severity that this one does not know.
     severity.parse().map_or_else(|_| Ansi::new(), crate::scan::color)
 }
 

@@ -211,6 +211,7 @@ fn now() -> SystemTime {
 /// Returns the names of all servers in the database.
 fn servers(reader: &Reader) -> Result<BTreeSet<String>> {
     let mut query = Query::default();
+    // All sessions: an old one may be the only one of its server.
     query.limit = u32::MAX;
     let mut names = BTreeSet::new();
     list::context(reader.sessions::<anyhow::Error>(&query, |session| {

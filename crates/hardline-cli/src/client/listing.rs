@@ -97,6 +97,7 @@ pub(super) async fn fetch<T: DeserializeOwned>(
         Ok((result.parse::<T>(method)?, result))
     };
     let fetched: Result<_, Error> = fetched.await;
+    // An error would otherwise follow the progress on its line.
     context.line.clear();
     fetched.map_err(|error| {
         let hint = match &error {
@@ -120,6 +121,7 @@ pub(super) async fn optional(
     key: &str,
 ) -> Result<Vec<Box<RawValue>>, Error> {
     match connection.list(method, key).await {
+        // A server that has none need not implement the method.
         Err(Error::Rpc(error)) if error.code == code::METHOD_NOT_FOUND => Ok(Vec::new()),
         listed => listed,
     }

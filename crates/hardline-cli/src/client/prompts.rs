@@ -113,6 +113,7 @@ pub(crate) fn run(args: &PromptsArgs) -> Result<ExitCode> {
         }
     };
     if params.is_some() {
+        // Saving is prepared before the request, which cannot be undone.
         save::prepare(args.save.as_deref(), args.show.format)?;
     }
     session::run(&args.target, async |context| match (which, params) {
@@ -131,6 +132,7 @@ fn show(args: &PromptsArgs, got: &Got, result: &RawResult) -> Result<ExitCode> {
     let mut folder = Folder::new(args.save.as_deref(), "prompt");
     let is_written = write(args.show.color, |out, is_colored| {
         if args.show.format == Format::Json {
+            // Programs get the result as it came, except for characters that hide something.
             return writeln!(out, "{}", crate::json::escaped(result.get()));
         }
         let bold = if is_colored { Style::new().bold() } else { Style::new() };
@@ -181,6 +183,7 @@ impl Listing for Listed {
         lists: &[(Option<String>, &Self)],
         is_colored: bool,
     ) -> io::Result<()> {
+        // For one server, a column with its name would repeat what the user gave.
         let is_many = lists.iter().any(|(server, _)| server.is_some());
         let mut table = Table::new(if is_many { MANY } else { ONE }, is_colored);
         for (server, prompts) in lists {
@@ -200,6 +203,7 @@ fn row(server: Option<&str>, prompt: &RawValue) -> Vec<Cell> {
         row.extend([Cell::new("?"), Cell::new(""), Cell::new(prompt.get())]);
         return row;
     };
+    // A star marks an argument that the server requires.
     let star = |it: &Argument| format!("{}{}", it.name, if it.required { "*" } else { "" });
     row.extend([
         Cell::firm(&shown.name).style(Style::new().bold()),

@@ -151,6 +151,7 @@ fn show(args: &ResourcesArgs, read: &Read, result: &RawResult) -> Result<ExitCod
     let mut folder = Folder::new(args.save.as_deref(), "resource");
     let is_written = write(args.show.color, |out, _| {
         if args.show.format == Format::Json {
+            // Programs get the result as it came, except for characters that hide something.
             return writeln!(out, "{}", crate::json::escaped(result.get()));
         }
         for content in &read.contents {
@@ -163,6 +164,7 @@ fn show(args: &ResourcesArgs, read: &Read, result: &RawResult) -> Result<ExitCod
                         print::line(out, &saved)?;
                     }
                 }
+                // An item that shows nothing would look like a fault of this command.
                 (None, None) => print::line(out, "[a resource without content]")?,
             }
         }
@@ -183,6 +185,7 @@ fn output(path: &Path, read: &Read) -> Result<ExitCode> {
         }
     }
     if path.as_os_str() == "-" {
+        // `Always`: the other choices strip escape sequences, and would change the bytes.
         let is_written = write(Color::Always, |out, _| out.write_all(&bytes))?;
         return Ok(ExitCode::from(u8::from(!is_written)));
     }
@@ -214,6 +217,7 @@ impl Listing for Listed {
         lists: &[(Option<String>, &Self)],
         is_colored: bool,
     ) -> io::Result<()> {
+        // For one server, a column with its name would repeat what the user gave.
         let is_many = lists.iter().any(|(server, _)| server.is_some());
         let (layout, template_layout) = if is_many { MANY } else { ONE };
         let mut resources = Table::new(layout, is_colored);

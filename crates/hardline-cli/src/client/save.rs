@@ -187,6 +187,7 @@ pub(super) fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// Decodes base64 with any padding and line breaks.
 pub(super) fn decode(base64: &str) -> Result<Vec<u8>> {
+    // Some encoders break their output into lines.
     let decoded = if base64.contains(|it: char| it.is_ascii_whitespace()) {
         BASE64.decode(base64.split_ascii_whitespace().collect::<String>())
     } else {

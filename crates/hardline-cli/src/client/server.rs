@@ -56,6 +56,7 @@ impl Server {
     pub(super) fn mistake(&self) -> Option<String> {
         match &self.kind {
             Kind::Configured(it) => {
+                // A mistake may quote the value of a variable.
                 let (resolved, secrets) =
                     it.server().resolve_with_secrets(&ProcessVariables::new());
                 let mistake = resolved.err()?.to_string();

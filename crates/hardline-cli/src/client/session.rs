@@ -102,6 +102,7 @@ where
     }
     #[cfg(unix)]
     runtime.block_on(async {
+        // The last findings may still be in the queue of standard error.
         let flushed = hardline_transport::process::flush_stderr();
         let _ = tokio::time::timeout(FLUSH, flushed).await;
     });
@@ -158,6 +159,7 @@ impl RunContext {
 
     /// Returns the request time limit from the server's configuration, unless the user gave one.
     pub(super) fn timeout(&self, server: &Server) -> Option<Duration> {
+        // A time on the command line is meant for this call, and beats the configuration.
         server.timeout().filter(|_| !self.is_timed)
     }
 
@@ -208,6 +210,7 @@ impl RunContext {
         let mut wait = std::pin::pin!(wait);
         let outcome = tokio::select! {
             outcome = &mut wait => outcome,
+            // Most calls end before this, and a line that flashes up only disturbs.
             () = tokio::time::sleep(STILL) => {
                 self.line.say_if_empty(&format!("waiting for {what}"));
                 wait.await

@@ -94,6 +94,7 @@ impl TargetArgs {
     /// There is no such server, or no configuration.
     pub(super) fn choose<'a>(&self, words: &'a [String]) -> Result<(Which, &'a [String])> {
         if let Some(server) = self.given()? {
+            // With a server on the command line, all words are for the command.
             return Ok((Which::Given(server), words));
         }
         if let Some(wanted) = &self.by_name {
@@ -125,6 +126,7 @@ impl TargetArgs {
         let servers = self.configured(words.first().map(String::as_str))?;
         let is_known = |word: &String| servers.iter().any(|it| *it.name == **word);
         let (wanted, rest) = words.split_first().context("no words")?;
+        // JSON, a file of it or standard input are arguments, so the word before them is a tool.
         let is_json = |word: &String| word.starts_with(['{', '@']) || word == "-";
         // With a single server configured, users often leave out its name.
         if !is_known(wanted) && rest.first().is_none_or(is_json) {
@@ -152,6 +154,7 @@ impl TargetArgs {
             }
             // Suggested commands repeat no header values, only the fact that there were some.
             let again = Again::url(url, !names.is_empty());
+            // A header given here replaces a stored login.
             let source = if names.contains("authorization") {
                 Arc::new(Given::new("in --header", "", &again))
             } else {

@@ -60,6 +60,7 @@ pub(super) fn show(
     }
     let hints = annotations.map(hints).unwrap_or_default();
     if !hints.is_empty() {
+        // Written by the server, which may be wrong or lie.
         writeln!(out, "\nAccording to the server, it {}.", hints.join(", "))?;
     }
     if let Some(example) = example(server, name, schema) {
@@ -111,6 +112,7 @@ fn collect(rows: &mut Vec<Row>, prefix: &str, schema: &Tree<'_>, root: &Tree<'_>
     let required = required(schema);
     let properties = schema.get("properties").map(Tree::members).unwrap_or_default();
     for (name, property) in properties {
+        // A schema can list any number of properties.
         if rows.len() >= MAX_ROWS {
             return;
         }

@@ -64,6 +64,7 @@ impl<'a> Tree<'a> {
                     members.push((std::mem::take(key), done));
                 }
                 Some(Open { inside: Inside::Elements(elements), .. }) => elements.push(done),
+                // Only objects and arrays are ever open.
                 Some(_) => return None,
             }
         }

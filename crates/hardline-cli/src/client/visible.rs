@@ -21,6 +21,7 @@ const MAX_TAGS: usize = 6;
 
 /// Escapes characters that control a terminal or are invisible.
 pub(super) fn visible(text: &str) -> Cow<'_, str> {
+    // Most texts need no copy.
     if !text.chars().any(|char| char != '\n' && char != '\t' && is_odd(char)) {
         return Cow::Borrowed(text);
     }
@@ -32,6 +33,7 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
     for (index, &char) in chars.iter().enumerate() {
         let before = index.checked_sub(1).and_then(|it| chars.get(it)).copied();
         let after = chars.get(index + 1).copied();
+        // Tags are invisible letters. Behind a flag they select a region, anywhere else they hide text.
         if char == FLAG {
             tags = flag_tags(chars.get(index + 1..).unwrap_or_default());
         }
@@ -41,6 +43,7 @@ pub(super) fn visible(text: &str) -> Cow<'_, str> {
                 tags -= 1;
                 true
             }
+            // A terminal acts on it, so no character beside it makes it harmless.
             _ if is_obeyed(char) => false,
             _ => !is_odd(char) || is_needed(char, before, after),
         };
@@ -63,10 +66,13 @@ fn is_needed(char: char, before: Option<char>, after: Option<char>) -> bool {
     let either = |is: fn(char) -> bool| before.is_some_and(is) || after.is_some_and(is);
     let both = |is: fn(char) -> bool| before.is_some_and(is) && after.is_some_and(is);
     match char {
+        // A joiner shapes letters of some scripts, and makes one emoji of several.
         '\u{200d}' => both(is_joined) || both(is_pictured),
+        // Persian separates a suffix with it, and writes it at the end of a word.
         '\u{200c}' => {
             before.is_some_and(is_joined) && after.is_none_or(|it| is_joined(it) || it == ' ')
         }
+        // Scripts without spaces mark with it where a line may end.
         '\u{200b}' => either(is_unspaced),
         // A keycap is a digit, a selector and U+20E3.
         '\u{fe0e}' | '\u{fe0f}' => {
@@ -74,13 +80,18 @@ fn is_needed(char: char, before: Option<char>, after: Option<char>) -> bool {
                 || before.is_some_and(|it| it.is_ascii_digit() || it == '#' || it == '*')
                     && after == Some('\u{20e3}')
         }
+        // These select a variant of the sign before them.
         '\u{fe00}'..='\u{fe0d}' | '\u{e0100}'..='\u{e01ef}' => before.is_some_and(is_selected_from),
+        // Mongolian letters have variants too.
         '\u{180b}'..='\u{180f}' => either(|it| matches!(it, '\u{1810}'..='\u{18aa}')),
         '\u{17b4}'..='\u{17b5}' => either(|it| matches!(it, '\u{1780}'..='\u{17b3}')),
+        // Fillers stand for the missing part of a Korean syllable.
         '\u{115f}'..='\u{1160}' => {
             either(|it| matches!(it, '\u{1100}'..='\u{115e}' | '\u{1161}'..='\u{11ff}'))
         }
+        // Between other patterns of Braille, the blank one is a space.
         '\u{2800}' => either(|it| matches!(it, '\u{2801}'..='\u{28ff}')),
+        // These arrange hieroglyphs.
         '\u{13430}'..='\u{1343f}' => either(|it| matches!(it, '\u{13000}'..='\u{1342f}')),
         _ => false,
     }
@@ -132,6 +143,7 @@ fn flag_tags(rest: &[char]) -> usize {
     let is_tag =
         |char: &char| matches!(char, '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}');
     let tags = rest.iter().take(MAX_TAGS + 1).take_while(|it| is_tag(it)).count();
+    // A region has three letters at least. A longer run than allowed spells something else.
     let is_flag = (3..=MAX_TAGS).contains(&tags) && rest.get(tags) == Some(&TAGS_END);
     if is_flag { tags + 1 } else { 0 }
 }

@@ -85,6 +85,7 @@ impl Client {
             }
         };
         self.seen.attack = attack;
+        // Without a guard the answer may never come, and the audience would wait.
         if is_guarded {
             self.wait(attack, PATIENCE).await;
         }

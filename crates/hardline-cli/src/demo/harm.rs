@@ -25,6 +25,7 @@ pub(super) fn harm(seen: &Seen) -> Option<Harm> {
         return at("the server is gone, and with it the session", seen.lines.len().checked_sub(1));
     }
     let notifications = seen.notifications();
+    // Each notification may be harmless; a client dies of their number.
     if notifications > MAX_NOTIFICATIONS {
         return at(&format!("{notifications} notifications to deal with"), Some(0));
     }
@@ -48,6 +49,7 @@ pub(super) fn harm(seen: &Seen) -> Option<Harm> {
 
 /// Returns the harm in one line.
 fn in_line(seen: &Seen, line: &Arrived) -> Option<String> {
+    // A line that was cut can be judged by its length alone.
     if line.is_cut {
         let megabytes = line.length / 1_000_000;
         return Some(format!("{megabytes} MB to hold in memory until the line ends"));
@@ -93,6 +95,7 @@ fn in_text(text: &str) -> Option<&'static str> {
         let value = serde_json::from_str::<Value>(line);
         value.is_ok_and(|value| value.get("jsonrpc").is_some())
     };
+    // Readers disagree about which of these end a line.
     let mut lines = text.split(['\n', '\r', '\u{2028}', '\u{2029}']);
     lines.any(is_message).then_some("a line of the text is a message of its own")
 }

@@ -87,6 +87,7 @@ impl Page {
         let title = scene.title;
         let rule = if rule.is_empty() { String::new() } else { format!("{rule:>room$}") };
         writeln!(self.out, "\n{number:>2}  {TITLE}{title}{TITLE:#}{QUIET}{rule}{QUIET:#}")?;
+        // Printed before the attack runs, which may take seconds.
         self.paragraph(scene.story, INDENT)?;
         self.out.flush()
     }
@@ -183,6 +184,7 @@ impl Page {
 fn excerpt(line: &Arrived, columns: usize) -> String {
     let start = telling(&line.text);
     let rest = line.text.get(start..).unwrap_or_default();
+    // A line may have megabytes, of which a few columns are shown.
     let part = rest.get(..SHOWN).unwrap_or(rest);
     let lead = if start == 0 { "" } else { "…" };
     let has_more = part.len() < rest.len() || line.is_cut;

@@ -216,6 +216,7 @@ pub(super) fn is_executable(path: &Path) -> bool {
 /// Returns true if two paths lead to the same file or to copies of it.
 pub(super) fn is_same_program(one: &Path, other: &Path) -> bool {
     let whole = |path| fs::canonicalize(path).ok();
+    // A link to this program is this program.
     if whole(one).is_some() && whole(one) == whole(other) {
         return true;
     }
@@ -244,6 +245,7 @@ pub(super) fn is_same_program(one: &Path, other: &Path) -> bool {
 /// Reads until the buffer is full or the file ends.
 fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
+    // A read may return less than there is, and both files are compared at the same places.
     while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
         match file.read(rest)? {
             0 => break,

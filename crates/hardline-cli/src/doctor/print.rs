@@ -15,6 +15,7 @@ pub(super) fn text(out: &mut dyn Write, report: &Report) -> Result<()> {
     for check in &report.checks {
         let color = style(check.status);
         let name = check.status.name();
+        // Paths and errors may contain what a terminal obeys.
         let mut lines = check.detail.lines().map(shown);
         let first = lines.next().unwrap_or_default();
         let title = shown(&check.title);

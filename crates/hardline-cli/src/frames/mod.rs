@@ -133,6 +133,7 @@ fn show(
             out.flush()?;
         }
     };
+    // A line that the stream did not end is still a frame.
     if let Some(line) = framer.finish() {
         print(line, printer, out)?;
     }

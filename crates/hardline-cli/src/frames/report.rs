@@ -100,6 +100,7 @@ impl Reporter {
                     ReportError { code: code::INVALID_REQUEST, reason, offset: limit as u64 };
                 let ids = Ids::Found(overlong.recovered);
                 let report = Report::new(Kind::Oversized, line.offset, overlong.prefix);
+                // The stored prefix is shorter than the line.
                 Report { length: overlong.length, ids, error: Some(error), ..report }
             }
         };
@@ -138,6 +139,7 @@ impl Reporter {
             reason: refusal.reason.to_string(),
             offset: refusal.offset as u64,
         };
+        // Recovered only where the ids are shown.
         let ids = Ids::Lost { line: bytes, ending, limits: self.limits.clone() };
         Report { ids, error: Some(error), ..Report::new(Kind::Invalid, offset, bytes) }
     }

@@ -89,6 +89,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         name: "VS Code",
         files: &[
             (Editor, "mcp.json", SERVERS),
+            // Older versions have the servers in the settings.
             (Editor, "settings.json", SETTINGS),
             (Editor, "profiles/*/mcp.json", SERVERS),
         ],
@@ -135,6 +136,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         name: "Roo Code",
         files: &[
             (Extension, "rooveterinaryinc.roo-cline/settings/mcp_settings.json", MCP_SERVERS),
+            // Roo Code is a fork of Cline, and first kept its file name.
             (Extension, "rooveterinaryinc.roo-cline/settings/cline_mcp_settings.json", MCP_SERVERS),
         ],
         project_files: &[(".roo/mcp.json", MCP_SERVERS)],
@@ -144,6 +146,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         name: "LM Studio",
         files: &[
             (Home, ".lmstudio/mcp.json", MCP_SERVERS),
+            // The directory of older versions.
             (Home, ".cache/lm-studio/mcp.json", MCP_SERVERS),
         ],
         project_files: &[],
@@ -205,6 +208,7 @@ impl System<'static> {
             // Other Unix systems follow the XDG conventions too.
             _ => Platform::Linux,
         };
+        // A relative path would depend on the directory in which the command runs.
         let variable =
             &|name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         Some(Self { platform, home: directory::home()?, variable })

@@ -59,6 +59,7 @@ pub(crate) fn diff(
 /// Cuts long lines. A deleted line and its replacement are cut around their difference.
 fn shortened(op: &DiffOp, lines: Vec<(ChangeTag, &str)>) -> Vec<(ChangeTag, String)> {
     let (old, new) = (op.old_range().len(), op.new_range().len());
+    // A block of lines replaced by as many lines is compared line by line.
     let is_paired = matches!(op, DiffOp::Replace { .. }) && old == new;
     // Deleted lines come first and inserted lines follow, so the partner is `old` lines away.
     let other = |index: usize| {
@@ -156,6 +157,7 @@ impl Search<'_> {
 
     fn replace(&mut self, node: &Node, text: &str, shown: String) {
         if shown != text {
+            // The document has its own escapes, and a mask must not break them.
             let quote = match self.document.format {
                 Format::Json => edit::quote_json,
                 Format::Toml => toml::quote,
@@ -174,12 +176,14 @@ impl Search<'_> {
 fn is_secret_member(key: &str, node: &Node) -> bool {
     let lower = key.to_ascii_lowercase();
     let is_named = is_secret_key(key) || SECRET_PARTS.iter().any(|part| lower.contains(part));
+    // A server may be named `token-counter`; then the key is no name of a secret.
     SECRETS.contains(&key) || (is_named && node.member("command").is_none())
 }
 
 /// Returns a text for display; a URL loses its query.
 fn address(key: &str, text: &str) -> String {
     let mut shown = match text.split_once('?') {
+        // The query of an address may have a key in it.
         Some((before, _)) if key.to_ascii_lowercase().ends_with("url") => format!("{before}?…"),
         _ => text.to_owned(),
     };

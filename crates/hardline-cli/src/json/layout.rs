@@ -34,6 +34,7 @@ fn checked(json: &str, lines: Lines) -> String {
     let mut checker = Checker::new(&Limits::default());
     match checker.check(json.as_bytes()) {
         Ok(checked) => lay_out(checked.value, lines),
+        // JSON that is not strict is shown as it is, which is better than not at all.
         Err(_) => json.to_owned(),
     }
 }
@@ -64,6 +65,7 @@ fn lay_out(value: Value<'_>, lines: Lines) -> String {
             Step::Leave(_) => {
                 let kind = open.pop();
                 if has_items {
+                    // Only after an item: an empty array or object stays on one line.
                     end_line(&mut out, open.len(), lines);
                 }
                 out.push(if kind == Some(Kind::Object) { '}' } else { ']' });
@@ -88,6 +90,7 @@ fn lay_out(value: Value<'_>, lines: Lines) -> String {
 fn end_line(out: &mut String, depth: usize, lines: Lines) {
     if lines == Lines::Many {
         out.push('\n');
+        // Without a limit, deep nesting would cost its square in spaces.
         out.push_str(&INDENT.repeat(depth.min(MAX_INDENTS)));
     }
 }

@@ -53,6 +53,7 @@ fn print(output: &mut impl Write, pins: &Pins, server: &str) -> io::Result<()> {
     }
     let differences = pins.differences(server);
     print_instructions(output, pins, server, &differences)?;
+    // By name, because a server may have thousands of tools.
     let marks: HashMap<&str, &str> =
         differences.iter().filter_map(|it| Some((it.tool()?, mark(*it)))).collect();
     for tool in pins.lock.tools(server) {
@@ -106,6 +107,7 @@ fn document(pins: &Pins, server: &str) -> Value {
     let differences = pins.differences(server);
     let changed: Vec<&str> = differences.iter().filter_map(|it| it.tool()).collect();
     let instructions = pins.lock.instructions(server).map(|it| {
+        // A difference without a tool is about the instructions.
         let is_different = changed.len() < differences.len();
         json!({"sha256": it.fingerprint().to_string(), "text": it.text(), "different": is_different})
     });

@@ -84,6 +84,7 @@ impl Query {
         let pins = self.pins.files()?.read()?;
         let servers = match &self.server {
             Some(server) => {
+                // A misspelled name would otherwise look like a server without pins.
                 pins.check(server)?;
                 vec![server.clone()]
             }
@@ -168,6 +169,7 @@ impl Pins {
         let programs = self.programs.iter().map(|(server, _)| server);
         let mut all: Vec<&str> =
             self.lock.servers().chain(self.listed.servers()).chain(programs).collect();
+        // Most servers have pins, a last list and an executable.
         all.sort_unstable();
         all.dedup();
         all

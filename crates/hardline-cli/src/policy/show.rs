@@ -72,6 +72,7 @@ pub(super) fn run(args: &PolicyShowArgs) -> Result<ExitCode> {
                 table.push(row(both));
             }
             table.write(&mut out, width())?;
+            // With rules on the command line, the user wants to know why.
             if !args.rules.is_empty() {
                 overridden(&mut out, &explanations)?;
             }
@@ -107,6 +108,7 @@ impl PolicyShowArgs {
 
 /// Returns true if a rule can have findings in this direction.
 fn can_be(rule: Rule, direction: Direction) -> bool {
+    // Only servers send tool lists, and only they are started.
     direction == Direction::ServerToClient || !matches!(rule.group(), "tool" | "launch")
 }
 
@@ -186,6 +188,7 @@ fn settings(policy: &Policy, server: Option<&str>) -> String {
 /// Formats a size in the largest unit that gives an integer.
 fn size(bytes: usize) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    // Whole units only: a rounded limit would be a wrong one.
     let unit = units.into_iter().find(|(power, _)| bytes.is_multiple_of(1 << power));
     unit.map_or_else(
         || format!("{bytes} bytes"),

@@ -168,6 +168,7 @@ impl<'a> Player<'a> {
 
     /// Handles a line of the server.
     pub(super) fn handle_line(&mut self, line: &Line<'_>, now: Duration) {
+        // A server that sends on is not silent, so the deadline for notifications moves.
         self.heard = now;
         if line.is_blank() {
             return;
@@ -194,6 +195,7 @@ impl<'a> Player<'a> {
         if let Some(end) = end {
             self.report.push(About::server(), Kind::ServerEnded, format!("the server {end}"));
         }
+        // Without an end of the server, only the deadline was missed.
         let why = match end {
             Some(_) => "no answer before the server ended",
             None => "no answer in time",
@@ -288,6 +290,7 @@ impl<'a> Player<'a> {
         else {
             let state = request.and_then(|index| self.states.get(index));
             if state == Some(&State::Unanswered) && !self.script.answers.contains_key(id) {
+                // The recording has no answer either, so this is news and no difference.
                 self.answered_now += usize::from(nth == 0);
                 return;
             }

@@ -96,6 +96,7 @@ impl Report {
 
     /// Sorts the differences into the order of the recording.
     pub(super) fn sort(&mut self) {
+        // The sort is stable, so the differences of one answer keep their order.
         self.differences.sort_by_key(|difference| difference.about.order);
     }
 }
@@ -112,6 +113,7 @@ impl About {
     }
 
     pub(super) fn server() -> Self {
+        // Last: the end of the server explains the answers that are missing above.
         Self { order: usize::MAX, ..Self::default() }
     }
 }

@@ -187,6 +187,7 @@ impl Writer {
             lost.cut += 1;
             return;
         }
+        // What the recorder removed makes the replay differ, which the report should explain.
         lost.redacted += u64::from(memmem::find(&recorded.raw, REDACTED.as_bytes()).is_some());
         let mut said: Vec<&str> = Vec::new();
         let mut has_answers = false;
@@ -336,6 +337,7 @@ impl Script {
 
 /// Returns true if notifications of a method are compared.
 pub(super) fn counts(method: &str, is_strict: bool) -> bool {
+    // Progress and log messages depend on the time, so they are compared on request only.
     is_strict || !matches!(method, "notifications/progress" | "notifications/message")
 }
 
@@ -369,6 +371,7 @@ pub(super) fn each_message<'a>(
 /// Returns the text before and after the id of a message.
 fn around_id(value: Value<'_>) -> Option<(String, String)> {
     let id = value.get("id")?;
+    // The id of the replay may be another one, so the answer is stored around it.
     let (before, rest) = value.text().split_at_checked(id.offset() - value.offset())?;
     Some((before.to_owned(), rest.get(id.text().len()..)?.to_owned()))
 }

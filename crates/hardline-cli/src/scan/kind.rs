@@ -57,6 +57,7 @@ impl Kind {
                 let is_binary = memchr::memchr(0, head).is_some();
                 return if is_binary { Self::Binary } else { Self::Text };
             };
+            // The first line decides between the two kinds of files with lines.
             kind.get_or_insert(line.kind());
         }
         kind.unwrap_or(Self::Text)
@@ -64,6 +65,7 @@ impl Kind {
 
     /// Detects the kind of a file that the user calls a transcript.
     pub(super) fn of_transcript(head: &[u8], is_whole: bool) -> Self {
+        // The first line decides: the user has said that the file consists of messages.
         let first = lines(head, is_whole).next();
         let line = first.and_then(|(line, is_whole)| Line::of(line, is_whole));
         line.map_or(Self::Transcript, Line::kind)
@@ -94,6 +96,7 @@ fn lines(head: &[u8], is_whole: bool) -> impl Iterator<Item = (&[u8], bool)> {
 
 impl Line {
     fn of(line: &[u8], is_whole: bool) -> Option<Self> {
+        // A text that quotes a message is no transcript.
         if line.first() != Some(&b'{') {
             return None;
         }

@@ -111,6 +111,7 @@ impl LineScanner<'_, '_> {
     /// Judges the strings of a message with lone surrogates, because some readers repair such a
     /// message.
     fn look_inside(&mut self, direction: Direction, text: &[u8], findings: &mut Vec<Finding>) {
+        // Of all refused lines, only these have strings that can be read after a small repair.
         if findings.iter().all(|it| it.rule != Rule::FrameLoneSurrogate) {
             return;
         }
@@ -152,6 +153,7 @@ impl LineScanner<'_, '_> {
                 _ => finder.find(range.clone()),
             };
             if finding.rule == Rule::FrameBom {
+                // The mark is not part of the stored line, but the reader should see it.
                 let start = judged.text.get(..SHOWN_BYTES).unwrap_or(judged.text);
                 self.add(finding, place, &[BOM, start].concat(), 0..BOM.len())?;
             } else {

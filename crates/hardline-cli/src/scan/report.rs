@@ -112,6 +112,7 @@ impl<'a> Report<'a> {
 
     /// Returns a snippet of the finding's line, if the printer shows it.
     fn snippet(&self, rule: Rule, text: &[u8], range: Range<usize>, is_json: bool) -> Snippet {
+        // Not every finding is shown with its line, and a snippet costs time.
         let is_wanted = self.printer.wants_snippet(&self.file, rule);
         if is_wanted { Snippet::new(text, range, is_json) } else { Snippet::default() }
     }
@@ -130,12 +131,14 @@ impl<'a> Report<'a> {
         self.add(&Located {
             rule: hit.rule,
             severity: hit.severity,
+            // A text has no sender.
             direction: None,
             path: None,
             place,
             length,
             excerpt: Excerpt::new(found.as_bytes(), EXCERPT_BYTES).to_string(),
             detail: hit.detail.to_string(),
+            // Judged as content of a server, whose frames are the ones that a policy restricts.
             action: actions.action_at(hit.rule, hit.severity, Direction::ServerToClient),
             snippet,
         })
@@ -179,6 +182,7 @@ impl<'a> Report<'a> {
     /// Adds a file that could not be read, and reports it at once.
     pub(super) fn add_unread(&mut self, error: &io::Error) {
         let error = error.to_string();
+        // At once: a long scan ends much later.
         self.output.complain(&format!("cannot read {}: {error}", self.file.name));
         self.seen.unread.push((self.file.clone(), error));
     }

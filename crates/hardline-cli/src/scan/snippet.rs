@@ -33,6 +33,7 @@ impl Snippet {
         let head = head.get(last_bytes(head)..).unwrap_or_default();
         let line_start = memchr::memrchr(b'\n', head).map_or(0, |newline| newline + 1);
         let tail = text.get(end..).unwrap_or_default();
+        // A character has at most four bytes.
         let tail = tail.get(..MAX_WIDTH * 4).unwrap_or(tail);
         let line_end = memchr::memchr(b'\n', tail).unwrap_or(tail.len());
 
@@ -41,6 +42,7 @@ impl Snippet {
         let before = before.last(MAX_BEFORE, is_begun);
         let found = text.get(start..end).unwrap_or_default();
         let found_part = found.get(..MAX_WIDTH * 4).unwrap_or(found);
+        // Readers look for the finding, so it gets its room before the text after it.
         let room = (MAX_WIDTH - before.width()).max(MIN_FOUND);
         let is_cut = found_part.len() < found.len();
         let found = Pieces::up_to(room, found_part, is_json).first(room, is_cut);
@@ -56,6 +58,7 @@ impl Snippet {
 
     /// Returns the marks below the line: one caret per column of the finding, at least one.
     pub(super) fn marks(&self) -> String {
+        // A finding without a width still gets a mark.
         let width = self.found.width().max(1);
         format!("{}{}", " ".repeat(self.before.width()), "^".repeat(width))
     }
@@ -65,6 +68,7 @@ impl Snippet {
 /// boundary.
 fn last_bytes(head: &[u8]) -> usize {
     let mut at = head.len().saturating_sub(MAX_BEFORE * 4);
+    // Not inside of a character.
     while at > 0 && head.get(at).is_some_and(|byte| byte & 0xc0 == 0x80) {
         at += 1;
     }

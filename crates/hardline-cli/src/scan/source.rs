@@ -52,6 +52,7 @@ impl Source {
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         if is_standard_input(path) {
             let stdin = io::stdin().lock();
+            // A command that waits in silence seems to hang.
             if stdin.is_terminal() {
                 let _ = writeln!(io::stderr(), "hardline: reading from the terminal until Ctrl-D");
             }
@@ -103,6 +104,7 @@ impl Source {
         }
         self.text.clear();
         self.raw_length = 0;
+        // An empty text means the end, but half a character of UTF-16 decodes to nothing.
         while self.text.is_empty() && !self.has_ended {
             let before = self.raw_length;
             self.read_raw(CHUNK_BYTES)?;

@@ -45,6 +45,7 @@ enum Requests {
 impl Pending for Requests {
     fn is_pending(&self, id: &Id<'_>) -> bool {
         match self {
+            // A recording has the requests, so its answers are known; a transcript may begin anywhere.
             Self::Any => true,
             Self::These(ids) => ids.contains(&id.clone().into_owned()),
         }
@@ -125,6 +126,7 @@ impl Torn {
     /// Remembers a request of the client.
     pub(super) fn note_request(&mut self, message: &Message<'_>) {
         if let (Requests::These(ids), Message::Request(request)) = (&mut self.pending, message)
+            // A hostile recording must not grow the set without a bound.
             && ids.len() < MAX_PENDING
         {
             ids.insert(request.id.clone().into_owned());
@@ -134,6 +136,7 @@ impl Torn {
     /// Removes the request of an answer, unless lines are held.
     pub(super) fn note_answer(&mut self, message: &Message<'_>) {
         let is_answer = matches!(message, Message::Response(_) | Message::Error(_));
+        // While lines are held, the answer may be part of what is joined.
         if let Some(id) = message.id().filter(|_| is_answer && !self.joiner.is_holding()) {
             self.joiner.settle(id);
             self.forget(id);

@@ -44,6 +44,7 @@ pub(super) fn scan(
         let mut rest = chunk;
         loop {
             let before = rest;
+            // An empty chunk is the end, and the framer still has the last line.
             let is_end = chunk.is_empty();
             let line = if is_end { framer.finish() } else { framer.next_line(&mut rest) };
             let read = before.get(..before.len() - rest.len()).unwrap_or_default();
@@ -163,6 +164,7 @@ impl Recording {
                 let frame = line.whole().filter(|_| !judged.is_refused());
                 let frame = frame.and_then(|text| decoder.decode(text).ok());
                 if !is_server {
+                    // Only lines of the server are joined, as in a live session.
                     scanner.report(&judged)?;
                     for_each_message(frame, decoder, |message| torn.note_request(message));
                 } else {

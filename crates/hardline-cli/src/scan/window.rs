@@ -134,6 +134,7 @@ impl Windows {
     fn start_around(&self, from: usize) -> usize {
         let near = from.saturating_sub(self.sizes.around);
         let far = near.saturating_sub(self.sizes.around);
+        // Shows at least as much as a window has around it, from the start of a line if one is near.
         match self.bytes.get(far..near).and_then(|it| memrchr(b'\n', it)) {
             Some(newline) => far + newline + 1,
             None if far == 0 => 0,
@@ -144,6 +145,7 @@ impl Windows {
     /// Returns the start of the character at `at`.
     fn boundary(&self, at: usize) -> usize {
         let before = self.bytes.get(..=at).unwrap_or_default().iter().rev();
+        // A byte that continues a character is part of the text before the cut.
         let inside = before.take_while(|byte| *byte & 0xc0 == 0x80).count();
         at.saturating_sub(inside)
     }
@@ -176,6 +178,7 @@ impl Windows {
                 // The rest of the character may follow.
                 None => return,
             };
+            // One byte for one, so that offsets in the file stay valid.
             rest.get_mut(start..start + length).unwrap_or_default().fill(b'?');
             self.replaced += length as u64;
             self.sound += length;

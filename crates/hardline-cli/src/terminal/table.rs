@@ -107,6 +107,7 @@ impl Table {
     pub(crate) fn write(&self, out: &mut dyn Write, width: Option<usize>) -> io::Result<()> {
         let mut heads: Vec<Cell> = self.layout.heads.iter().map(Cell::new).collect();
         let last = heads.len().saturating_sub(1);
+        // A column that is empty in each row needs no head.
         if self.rows.iter().all(|row| row.get(last).is_none_or(|cell| cell.text.is_empty())) {
             heads.pop();
         }
@@ -154,6 +155,7 @@ impl Table {
         let room = width.saturating_sub(taken);
         let needed = widths.last().copied().unwrap_or(0);
         // Everything fits on one line.
+        // The last column is usually a text, and may be folded, but not to a few characters.
         if needed.min(MIN_LAST) <= room {
             if let Some(it) = widths.last_mut() {
                 *it = needed.min(room);
@@ -268,6 +270,7 @@ pub(crate) fn width() -> Option<usize> {
     {
         return Some(size.ws_col.into());
     }
+    // A terminal that does not say its width.
     Some(100)
 }
 

@@ -37,6 +37,7 @@ impl WrapObserver {
     pub(super) fn found(&mut self, now: Duration, found: &Found) {
         let shown = self.report.found(found);
         match &mut self.audit {
+            // Shown after it is stored, so the audit log prints the text.
             Some(audit) => audit.finding(now, found, shown),
             None => shown.into_iter().for_each(super::report::write),
         }
@@ -70,6 +71,7 @@ impl WrapObserver {
         if let Some(recorder) = self.recorder {
             recorder.close(PATIENCE);
         }
+        // Last: the audit log and the recording may report trouble of their own.
         left_out.into_iter().for_each(super::report::write);
     }
 
@@ -129,6 +131,7 @@ impl WrapObserver {
         {
             audit.event(now, "client", &client);
         }
+        // The name of the tool is in the call alone; its answer repeats only the id.
         let asked = line.asked.and_then(|asked| asked.tool.as_deref());
         let message = LoggedMessage {
             direction: line.direction,

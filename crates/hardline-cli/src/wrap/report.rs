@@ -94,6 +94,7 @@ impl Report {
         if let Notice::Noise(line) = notice {
             let name = &self.name;
             let text = format!("[{name} stdout] {}", Excerpt::new(line, MAX_LINE_BYTES));
+            // Dropped while too many lines wait, like the server's own standard error.
             forward_stderr(harmless(&text).into_owned());
             return;
         }
@@ -144,6 +145,7 @@ impl Report {
             *self.withheld.entry(rule).or_default() += 1;
             return None;
         }
+        // Earlier lines that were left out are reported with the next one that is not.
         let mut text = self.end().map(|text| text + "\n").unwrap_or_default();
         // Indentation marks the further lines of one notice.
         let notice = notice.to_string().replace('\n', "\n    ");

@@ -128,6 +128,7 @@ fn level(severity: Severity) -> &'static str {
 /// Returns the score that services sort by: 9 and more is critical, 7 high, 4 medium.
 fn score(severity: Severity) -> &'static str {
     match severity {
+        // Services rank results by such a number, in the bands of CVSS.
         Severity::Low => "2.0",
         Severity::Medium => "5.0",
         Severity::High => "8.0",
@@ -140,6 +141,7 @@ fn uri(path: &str) -> String {
     if path == "-" {
         return "stdin".to_owned();
     }
+    // A backslash is no separator in a URI.
     let path = if cfg!(windows) { path.replace('\\', "/") } else { path.to_owned() };
     let has_drive = cfg!(windows) && path.get(1..3) == Some(":/");
     let mut result = String::new();

@@ -38,12 +38,14 @@ impl Text {
         file: &File,
         located: &Located,
     ) -> io::Result<bool> {
+        // Findings come file by file, so another name ends the last file.
         if self.binary.as_ref().is_none_or(|(name, _)| *name != file.name) {
             self.end_binary(out)?;
             let is_binary = file.kind == Kind::Binary;
             self.binary = is_binary.then(|| (file.name.clone(), HashMap::new()));
         }
         let Some((_, counts)) = &mut self.binary else { return Ok(false) };
+        // Binary data matches by chance, and the hundredth match tells nothing new.
         let count = counts.entry(located.rule).or_default();
         *count += 1;
         Ok(*count > SHOWN_OF_BINARY)

@@ -89,7 +89,7 @@ pub(super) fn ends_of_words<S: Simd>(simd: S, bytes: u8x64<S>, next: u8x64<S>) -
     let lower = bytes | 0x20;
     let mut found = mask8x64::splat(simd, false);
     for (_, pattern) in PATTERNS {
-        found = found | lower.simd_eq(pattern.letter()) & next.simd_eq(pattern.byte);
+        found |= lower.simd_eq(pattern.letter()) & next.simd_eq(pattern.byte);
     }
     found
 }

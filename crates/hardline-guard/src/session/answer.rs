@@ -97,7 +97,7 @@ impl Session {
                 (RequestKind::Initialize, AnswerOutcome::Result(result)) => self.era.agree(result),
                 (RequestKind::Initialize, AnswerOutcome::Error(_)) => self.era.disagree(),
                 (RequestKind::Discover, AnswerOutcome::Result(result)) => {
-                    self.era.learn_server(result)
+                    self.era.learn_server(result);
                 }
                 _ => {}
             }

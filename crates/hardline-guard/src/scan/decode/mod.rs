@@ -264,7 +264,7 @@ pub(super) fn locate(
 ) {
     match encoding {
         Encoding::Json | Encoding::Backslash => {
-            locate_as::<Backslash>(text, range, positions, places)
+            locate_as::<Backslash>(text, range, positions, places);
         }
         Encoding::Reference => locate_as::<Reference>(text, range, positions, places),
         Encoding::Percent => locate_as::<Percent>(text, range, positions, places),

@@ -10,8 +10,21 @@ use crate::hardline;
 
 #[test]
 fn all_die_when_we_are_killed() {
+    check_that_all_die("process::keeper::all_die_when_we_are_killed", "");
+}
+
+/// The server has stopped the keeper with a signal that no process can handle.
+#[cfg(target_os = "linux")]
+#[test]
+fn all_die_when_we_are_killed_and_the_keeper_is_stopped() {
+    let test = "process::keeper::all_die_when_we_are_killed_and_the_keeper_is_stopped";
+    check_that_all_die(test, "kill -STOP $PPID; ");
+}
+
+/// Kills this process, started once more, while it has a server. `first` is what the server does first.
+fn check_that_all_die(test: &str, first: &str) {
     let mut marked = None;
-    let status = alone("process::keeper::all_die_when_we_are_killed", |child| {
+    let status = alone(test, |child| {
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let is_mark = |line: &String| line.starts_with(MARK);
         let mark = Mark(lines.map_while(Result::ok).find(is_mark).unwrap());
@@ -30,7 +43,8 @@ fn all_die_when_we_are_killed() {
         let script = "(setsid sh -c '(exec sleep 1000) &' &) ; \
                       sh -c \"trap '' TERM HUP; echo ready; while :; do sleep 1000; done\" & \
                       while :; do sleep 1000; done";
-        let (child, _stdout) = start(&mark, script, true).await;
+        let script = format!("{first}{script}");
+        let (child, _stdout) = start(&mark, &script, true).await;
         poll("the whole tree", || {
             let living = mark.living();
             let sleeping = living.iter().filter(|(_, command)| command.starts_with("sleep"));

@@ -2,7 +2,7 @@
 //!
 //! Invariants:
 //! - It installs signal handlers before the program exists; only `SIGKILL` and `SIGSTOP` can end or
-//!   stop it.
+//!   stop it. On Linux, the end of its parent continues a stopped keeper.
 //! - The program starts with the default action for every signal that the keeper handles, and with
 //!   none blocked: `exec` resets handlers, and std unblocks signals and resets `SIGPIPE`.
 //! - Only the program's tree holds its pipes.
@@ -75,6 +75,11 @@ impl Watch {
         #[cfg(target_os = "linux")]
         rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
             .map_err(|error| own("cannot become a reaper")(error.into()))?;
+        // The program may have stopped the keeper when the parent dies. Only the kernel can wake it then.
+        #[cfg(target_os = "linux")]
+        rustix::process::set_parent_process_death_signal(Some(Signal::CONT)).map_err(|error| {
+            own("cannot ask for a signal at the end of the parent")(error.into())
+        })?;
         let null = OpenOptions::new().read(true).write(true).open("/dev/null");
         let null = null.map_err(own("cannot open /dev/null"))?;
         let parent = Parent::find(orders.parent)

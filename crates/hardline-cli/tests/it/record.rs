@@ -7,6 +7,7 @@ use std::process::Output;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use hardline_wire::limits::DEFAULT_FRAME_BYTES;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -198,28 +199,39 @@ fn a_file_that_cannot_be_opened_is_wrong_use() {
     }
 }
 
-/// Answers one request with a text of 20 MiB.
-pub(crate) const LARGE: [&str; 3] = [
-    "/bin/sh",
-    "-c",
-    r#"read a; printf '{"jsonrpc":"2.0","id":1,"result":{"text":"'
-    head -c 20971520 /dev/zero | tr '\0' x; echo '"}}'"#,
-];
+/// Length of a text that makes a frame too large.
+const LARGE_BYTES: usize = DEFAULT_FRAME_BYTES + (4 << 20);
+
+/// Returns a command that answers one request with a text of [`LARGE_BYTES`].
+pub(crate) fn large() -> [String; 3] {
+    let script = format!(
+        r#"read a; printf '{{"jsonrpc":"2.0","id":1,"result":{{"text":"'
+    head -c {LARGE_BYTES} /dev/zero | tr '\0' x; echo '"}}}}'"#
+    );
+    ["/bin/sh".into(), "-c".into(), script]
+}
+
+/// Options under which frames of [`large`] pass.
+pub(crate) fn large_frames_pass() -> [String; 4] {
+    let limit = (2 * DEFAULT_FRAME_BYTES).to_string();
+    ["--max-frame".into(), limit, "--profile".into(), "observe".into()]
+}
 
 /// Records a session with that server.
-pub(crate) fn record_large(file: &str, options: &[&str]) -> Output {
+pub(crate) fn record_large(file: &str, options: &[String]) -> Output {
+    let server = large();
     let mut args = vec!["wrap", "--restart", "never", "--record", file];
-    args.extend(options);
+    args.extend(options.iter().map(String::as_str));
     args.push("--");
-    args.extend(LARGE);
+    args.extend(server.iter().map(String::as_str));
     hardline(&args, b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"x\"}\n")
 }
 
 #[test]
 fn large_frames_are_kept_as_far_as_the_guard_lets_them_pass() {
     let (folder, file) = place();
-    let output = record_large(&file, &["--max-frame", "32MiB", "--profile", "observe"]);
-    assert!(20 << 20 < output.stdout.len());
+    let output = record_large(&file, &large_frames_pass());
+    assert!(LARGE_BYTES < output.stdout.len());
     let recorded = lines(&file);
     let answer = recorded[recorded.len() - 1]["raw"].as_str().unwrap();
     assert!(output.stdout == format!("{answer}\n").as_bytes());
@@ -229,6 +241,6 @@ fn large_frames_are_kept_as_far_as_the_guard_lets_them_pass() {
     assert!(fs::metadata(Path::new(&file)).unwrap().len() < 100_000);
     let recorded = lines(&file);
     let answer = &recorded[recorded.len() - 1];
-    assert!(20 << 20 < answer["length"].as_u64().unwrap(), "{answer}");
+    assert!(LARGE_BYTES as u64 <= answer["length"].as_u64().unwrap(), "{answer}");
     assert_eq!(answer["verdict"], "answered");
 }

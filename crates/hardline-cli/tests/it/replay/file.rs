@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{ASK_BOTH, DEMO, FAST, SLOW, check, replay, shell, text, write_recording};
 use crate::hardline;
-use crate::record::{LARGE, place, record_large};
+use crate::record::{large, large_frames_pass, place, record_large};
 
 #[test]
 fn one_of_several_sessions_is_chosen() {
@@ -92,11 +92,13 @@ fn bytes_that_are_no_text_are_said_as_they_were() {
 #[test]
 fn large_frames_are_compared() {
     let (_folder, file) = place();
-    record_large(&file, &["--max-frame", "32MiB", "--profile", "observe"]);
-    check(&file, &[], &LARGE, 0, &["1 request, 1 the same"]);
+    let server = large();
+    let server: Vec<_> = server.iter().map(String::as_str).collect();
+    record_large(&file, &large_frames_pass());
+    check(&file, &[], &server, 0, &["1 request, 1 the same"]);
     fs::remove_file(&file).unwrap();
     record_large(&file, &[]);
     let note = "note: 1 of the requests without an answer in the recording got one now";
     let summary = "1 request, 0 the same, 1 without an answer in the recording";
-    check(&file, &[], &LARGE, 0, &[note, summary]);
+    check(&file, &[], &server, 0, &[note, summary]);
 }

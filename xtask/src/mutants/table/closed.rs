@@ -23,7 +23,7 @@ pub(super) const ATTACK: Attack = Attack {
         },
         Mutant {
             name: "rest-unseen",
-            defense: "the rest of the answer is recognized",
+            defense: "the tail of the answer is recognized",
             edits: &[edit(
                 HOLDBACK,
                 "is_recent && (is_rest(text, limits) || is_closing(text, least) || is_likely())",
@@ -33,7 +33,7 @@ pub(super) const ATTACK: Attack = Attack {
         },
         Mutant {
             name: "rest-in-pieces",
-            defense: "an unfinished line that may be the rest keeps messages waiting",
+            defense: "an unfinished line that may be the tail keeps messages waiting",
             edits: &[edit(
                 HOLDBACK,
                 "self.is_mid_rest = self.is_holding() && may_become_rest(unfinished);",

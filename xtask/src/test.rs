@@ -83,7 +83,7 @@ fn targets() -> StepOutcome {
 }
 
 fn tests() -> StepOutcome {
-    let all = ["test", "--workspace", "--all-features", "--locked"];
+    let all = ["test", "--workspace", "--all-features", "--locked", "--no-fail-fast"];
     match show(&mut command("cargo", &all)) {
         Ok(()) if !works("valgrind", &["--version"]) => StepOutcome::PassedWithNote(
             "without valgrind, linear cost was judged by time and not by instructions".into(),

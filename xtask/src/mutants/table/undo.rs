@@ -14,8 +14,8 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "edits are undone in a client's call",
             edits: &[edit(
                 CONTENT,
-                ".map_or(ContentVerdict::Clean, ContentVerdict::Edited)",
-                ".map_or(ContentVerdict::Clean, |_| ContentVerdict::Clean)",
+                ".map_or(ContentVerdict::Unchanged, ContentVerdict::Edited)",
+                ".map_or(ContentVerdict::Unchanged, |_| ContentVerdict::Unchanged)",
             )],
             classes: &["round-trip"],
         },

@@ -17,7 +17,7 @@ use crate::finding::{Direction, Finding};
 use crate::frame::finding_at;
 use crate::join::starts_with_member;
 use crate::rule::{Action, Rule};
-use crate::session::Reply;
+use crate::session::{Reply, URL_ELICITATION_REQUIRED, asks_for_input};
 
 /// Members that JSON-RPC defines for messages.
 const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
@@ -39,7 +39,8 @@ impl Guard {
         subject: &Subject<'_>,
         work: &mut Work<'_>,
     ) -> bool {
-        let unusable = unusable_result(message, subject.text);
+        let unusable =
+            unusable_result(message, subject.text).or_else(|| mixed_request(message, subject));
         let detail = match (message, &unusable) {
             (_, Some((_, detail))) => detail,
             _ if is_answer(message) => {
@@ -153,12 +154,40 @@ fn unusable_result(message: &Message<'_>, text: &[u8]) -> Option<(Id<'static>, &
     if meta.kind() != Kind::Object {
         return Some((id(), "the `_meta` of the result is not an object"));
     }
-    let is_other = |key: &str, kinds: &[Kind]| {
-        meta.get(key).is_some_and(|value| !kinds.contains(&value.kind()))
+    let is_task =
+        |value: Value<'_>| value.get("taskId").is_some_and(|it| it.kind() == Kind::String);
+    let is_usable = meta.get("progressToken").is_none_or(is_progress_token)
+        && meta.get(RELATED_TASK).is_none_or(is_task);
+    (!is_usable).then(|| (id(), "the `_meta` of the result does not follow the schema of MCP"))
+}
+
+/// Returns true for a string, and for an integer that every client reads without rounding.
+fn is_progress_token(value: Value<'_>) -> bool {
+    match value.kind() {
+        Kind::String => true,
+        Kind::Number => {
+            value.text().parse().is_ok_and(|it: i64| it.unsigned_abs() < 1 << f64::MANTISSA_DIGITS)
+        }
+        _ => false,
+    }
+}
+
+/// Returns the id of an answer that asks the client for something and has a member that JSON-RPC does not
+/// define. Content may have written the request, and moved the rest of the answer into that member.
+/// Without the member the answer would look honest.
+fn mixed_request(
+    message: &Message<'_>,
+    subject: &Subject<'_>,
+) -> Option<(Id<'static>, &'static str)> {
+    let id = message.id().filter(|_| may_have_more(message, subject.text))?;
+    let asks = match message {
+        Message::Response(answer) => asks_for_input(answer.result),
+        Message::Error(error) => error.code == URL_ELICITATION_REQUIRED,
+        Message::Request(_) | Message::Notification(_) => false,
     };
-    let is_unusable = is_other("progressToken", &[Kind::String, Kind::Number])
-        || is_other(RELATED_TASK, &[Kind::Object]);
-    is_unusable.then(|| (id(), "the `_meta` of the result does not follow the schema of MCP"))
+    let is_mixed = asks && subject.value.members().any(|(key, _)| !is_known(&key));
+    let reason = "it asks for input and has a member that JSON-RPC does not define";
+    is_mixed.then(|| (id.clone().into_owned(), reason))
 }
 
 #[cfg(test)]

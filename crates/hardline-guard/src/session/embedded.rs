@@ -31,18 +31,26 @@ impl Embedded {
 }
 
 /// Returns true if a result says that it has requests.
-pub(super) fn asks_for_input(result: Value<'_>) -> bool {
+pub(crate) fn asks_for_input(result: Value<'_>) -> bool {
     members_alike(result, "resultType")
         .any(|it| it.as_str().is_some_and(|it| is_alike(&it, "input_required")))
 }
 
-/// Members of a result that asks for input.
-const OF_INPUT: [&str; 6] = ["resultType", KEY, "requestState", "_meta", "ttlMs", "cacheScope"];
+/// Members of a result that asks for input, with the type of each.
+const OF_INPUT: [(&str, Kind); 6] = [
+    ("resultType", Kind::String),
+    (KEY, Kind::Object),
+    ("requestState", Kind::String),
+    ("_meta", Kind::Object),
+    ("ttlMs", Kind::Number),
+    ("cacheScope", Kind::String),
+];
 
-/// Returns a fault if a result asks for input and has members of another result: content may have written its
-/// type and its requests.
+/// Returns a fault if a result asks for input and has members of another result, or members of other types:
+/// content may have written its type and its requests, and moved the rest of the result into such a member.
 pub(super) fn mixed_with_content(result: Value<'_>) -> Option<Embedded> {
-    let (_, other) = result.members().find(|(key, _)| !OF_INPUT.contains(&&**key))?;
+    let is_own = |key: &str, value: Value<'_>| OF_INPUT.contains(&(key, value.kind()));
+    let (_, other) = result.members().find(|(key, value)| !is_own(key, *value))?;
     let reason = "a result that asks for input and has the members of another one";
     asks_for_input(result).then(|| Embedded::new(Rule::FrameAmbiguousKey, other, reason))
 }

@@ -77,7 +77,9 @@ pub use coalesce::CoalesceKey;
 pub use decision::{Asked, MAX_TOOL_BYTES, Orphan, SessionDecision, SessionEvent, SessionVerdict};
 pub(crate) use doubt::Doubt;
 pub use doubt::{MAX_DAMAGED_WAIT, MAX_LOST_WAIT, MAX_MISTYPED_WAIT};
+pub(crate) use embedded::asks_for_input;
 pub use flood::FloodLimit;
+pub(crate) use part::URL_ELICITATION_REQUIRED;
 pub use reply::Reply;
 
 /// The state of one connection.

@@ -13,7 +13,7 @@ use crate::fold::{is_alike, members_alike};
 use crate::rule::Rule;
 
 /// Code of an error that asks the client to open web pages: `data.elicitations` lists them.
-const URL_ELICITATION_REQUIRED: i64 = -32042;
+pub(crate) const URL_ELICITATION_REQUIRED: i64 = -32042;
 
 /// A rule, and the reason why a message violates it.
 pub(super) type Fault = (Rule, &'static str);

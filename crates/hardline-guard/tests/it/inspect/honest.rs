@@ -108,7 +108,12 @@ fn an_answer_that_clients_drop_fails_its_request() {
         r#"{"content":[],"_meta":[]}"#,
         r#"{"content":[],"_m\u0065ta":1}"#,
         r#"{"_meta":{"progressToken":{}},"content":[]}"#,
+        r#"{"_meta":{"progressToken":1.5},"content":[]}"#,
+        r#"{"_meta":{"progressToken":9007199254740993},"content":[]}"#,
+        r#"{"_meta":{"progressToken":1e999},"content":[]}"#,
         r#"{"_meta":{"io.modelcontextprotocol/related-task":7},"content":[]}"#,
+        r#"{"_meta":{"io.modelcontextprotocol/related-task":{}},"content":[]}"#,
+        r#"{"_meta":{"io.modelcontextprotocol/related-task":{"taskId":5}},"content":[]}"#,
         &format!(r#"{{"structuredContent":{{"n":{digits}}}}}"#),
         &format!(r#"{{"structuredContent":{{"n":-1.{digits}}}}}"#),
     ] {
@@ -123,4 +128,36 @@ fn an_answer_that_clients_drop_fails_its_request() {
     run.server(r#"{"jsonrpc":"2.0","id":1,"error":{"code":9007199254740993,"message":"x"}}"#);
     run.wait(Duration::from_secs(5));
     assert_eq!(run.only_to_client()["error"]["code"], -32603);
+}
+
+#[test]
+fn metadata_that_clients_read_passes() {
+    for meta in [
+        r#"{"progressToken":-9007199254740991}"#,
+        r#"{"progressToken":"a","io.modelcontextprotocol/related-task":{"taskId":"5"}}"#,
+        r#"{"progress":{"taskId":5}}"#,
+    ] {
+        let mut run = open(Profile::Strict);
+        let line =
+            format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"content":[],"_meta":{meta}}}}}"#);
+        run.server(&line);
+        assert_eq!(run.to_client, [line]);
+    }
+}
+
+#[test]
+fn an_answer_that_asks_for_input_is_not_trimmed() {
+    for line in [
+        r#"{"jsonrpc":"2.0","id":1,"error":{"message":"a","code":-32042,"data":{"elicitations":[]}},"x":{"c":""}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{}},"x":{"b":[]}}"#,
+        r#"{"x":1,"jsonrpc":"2.0","id":1,"result":{"resulttype":"input_required"}}"#,
+    ] {
+        for profile in [Profile::Balanced, Profile::Strict] {
+            let mut run = open(profile);
+            run.server(line);
+            run.wait(Duration::from_secs(5));
+            assert_eq!(run.only_to_client()["error"]["code"], -32603, "{profile} {line}");
+            assert!(run.rules().contains(&Rule::FrameNotJsonrpc), "{profile} {line}");
+        }
+    }
 }

@@ -99,6 +99,41 @@ fn stateless(id: u64, method: &str, capabilities: &str) -> String {
 }
 
 #[test]
+fn a_result_that_asks_for_input_absorbs_nothing_of_another_one() {
+    let mut run = Run::balanced();
+    run.check(&[(&stateless(1, "server/discover", "{}"), "pass")]);
+    let request = r#"{"method":"elicitation/create","params":{"mode":"form"}}"#;
+    for (id, members, expected) in [
+        // What a template writes behind the content would be inside of these.
+        (
+            2,
+            format!(r#""inputRequests":{{"a":{request}}},"requestState":[{{"z":""}}]"#),
+            "frame.ambiguous-key fail 2",
+        ),
+        (
+            3,
+            format!(r#""inputRequests":[{request},{{"method":"roots/list","z":""}}]"#),
+            "session.capability fail 3",
+        ),
+        (4, format!(r#""inputRequests":[{request}]"#), "frame.ambiguous-key fail 4"),
+        (
+            5,
+            format!(r#""inputRequests":{{"a":{request}}},"cacheScope":{{}}"#),
+            "frame.ambiguous-key fail 5",
+        ),
+        (6, format!(r#""inputRequests":{{"a":{request}}},"requestState":"s","ttlMs":1"#), "pass"),
+    ] {
+        run.check(&[
+            (&stateless(id, "tools/call", r#"{"elicitation":{}}"#), "pass"),
+            (
+                &format!(r#"< {{"id":{id},"result":{{"resultType":"input_required",{members}}}}}"#),
+                expected,
+            ),
+        ]);
+    }
+}
+
+#[test]
 fn without_a_handshake_each_request_speaks_for_itself() {
     let mut run = Run::balanced();
     run.check(&[(&stateless(1, "server/discover", "{}"), "pass")]);

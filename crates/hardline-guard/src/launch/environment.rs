@@ -48,7 +48,9 @@ const CHOOSING: &str = "home shell tmpdir tmp temp terminfo terminfo_dirs termca
     aws_config_file aws_shared_credentials_file tf_cli_config_file \
     terraform_config helm_plugins ansible_config ansible_library psqlrc virtual_env java_home jre_home \
     m2_home emacsloadpath viminit exinit vimruntime chrome_path chrome_bin \
-    playwright_browsers_path glibc_tunables";
+    playwright_browsers_path glibc_tunables prefix destdir cc cxx ldshared gcc_exec_prefix compiler_path \
+    coverage_process_start cuda_injection32_path cuda_injection64_path libmysql_plugin_dir tar_options \
+    rsync_rsh pgservicefile pgsysconfdir gdal_driver_path gdal_python_driver_path dotenv_config_path";
 
 /// Prefixes, in lower case, of variables that belong to a runtime or to a package manager.
 const CHOOSING_BEGINNINGS: &str = "xdg_ node_ npm_ pnpm_ yarn_ corepack_ bun_ deno_ volta_ nvm_ fnm_ \
@@ -309,6 +311,11 @@ mod tests {
             ("MPLBACKEND", "module://evil"),
             ("MONO_PATH", "/tmp/x"),
             ("VK_LAYER_PATH", "/tmp/x"),
+            // npm reads `etc/npmrc` there, which may name another shell.
+            ("PREFIX", "/tmp/x"),
+            ("DESTDIR", "/tmp/x"),
+            ("CUDA_INJECTION64_PATH", "/tmp/x.so"),
+            ("TAR_OPTIONS", "--to-command=/tmp/x"),
         ] {
             assert!(chooses_code(name, value), "{name}={value}");
         }

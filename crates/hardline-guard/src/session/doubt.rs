@@ -2,7 +2,8 @@
 //!
 //! A server that writes a broken answer does not write it again, and a client without a deadline of
 //! its own would wait forever. Each kind of doubt gives the proper answer some time. Progress on the
-//! request shows that the server is still at work, and gives it [`MAX_LOST_WAIT`] from then on.
+//! request shows that the server is still at work, and gives it more: [`MAX_LOST_WAIT`] from then on if
+//! the answer may have been for another request, and otherwise [`MAX_LOST_WAIT`] in all.
 
 use std::time::Duration;
 
@@ -68,6 +69,25 @@ impl Doubt {
 pub(super) struct Deadline {
     pub(super) at: Duration,
     pub(super) doubt: Doubt,
+    /// Time since which the request is doubtful.
+    since: Duration,
+}
+
+impl Deadline {
+    fn new(doubt: Doubt, now: Duration) -> Self {
+        Self { at: now + doubt.wait(), doubt, since: now }
+    }
+
+    /// Returns the deadline after progress on the request.
+    pub(super) fn extended(self, now: Duration) -> Self {
+        let start = match self.doubt {
+            Doubt::Lost => now,
+            // The server has named the request, so it will hardly answer it again. Progress alone must not
+            // keep the caller waiting.
+            Doubt::Mistyped | Doubt::Damaged | Doubt::Torn => self.since,
+        };
+        Self { at: self.at.max(start + MAX_LOST_WAIT), ..self }
+    }
 }
 
 impl Session {
@@ -97,7 +117,7 @@ impl Session {
         doubt: Doubt,
         now: Duration,
     ) {
-        let deadline = Deadline { at: now + doubt.wait(), doubt };
+        let deadline = Deadline::new(doubt, now);
         self.requests(request).expire_at(id, deadline);
         self.doubt_twin(request, id, now);
     }
@@ -106,7 +126,7 @@ impl Session {
     /// changes the type of ids may have meant that one.
     pub(crate) fn doubt_twin(&mut self, request: Direction, id: &Id<'static>, now: Duration) {
         if let Some(twin) = self.requests(request).twin_of(id) {
-            let deadline = Deadline { at: now + Doubt::Lost.wait(), doubt: Doubt::Lost };
+            let deadline = Deadline::new(Doubt::Lost, now);
             self.requests(request).expire_at(&twin, deadline);
         }
     }
@@ -117,14 +137,14 @@ impl Session {
     /// answer, and nothing shows that exactly one request got exactly this answer or an error for
     /// it. Only the answer to a request ends its doubt. Progress on it gives it more time.
     pub(crate) fn doubt_all(&mut self, now: Duration) {
-        let deadline = Deadline { at: now + Doubt::Lost.wait(), doubt: Doubt::Lost };
+        let deadline = Deadline::new(Doubt::Lost, now);
         // A subscription has no answer to lose until it ends.
         self.client.expire_all(deadline, |it| it.kind != RequestKind::Subscription);
     }
 
     /// Does the same for the requests that were sent after `since`.
     pub(crate) fn doubt_sent_after(&mut self, since: Duration, now: Duration) {
-        let deadline = Deadline { at: now + Doubt::Lost.wait(), doubt: Doubt::Lost };
+        let deadline = Deadline::new(Doubt::Lost, now);
         let is_meant =
             |it: &InFlight| it.kind != RequestKind::Subscription && it.asked.since > since;
         self.client.expire_all(deadline, is_meant);

@@ -112,8 +112,8 @@ impl<'a> Parts<'a> {
                 "tools" | "toolChoice" => parts.has_tools = true,
                 "messages" => parts.has_tools |= has_tool_content(value),
                 "includeContext" => {
-                    let context = value.as_str();
-                    parts.has_context |= context.is_some_and(|it| !is_alike(&it, "none"));
+                    // Lenient readers take a list with one value for that value.
+                    parts.has_context |= value.as_str().is_none_or(|it| !is_alike(&it, "none"));
                 }
                 "url" => parts.urls.push(value),
                 _ => {

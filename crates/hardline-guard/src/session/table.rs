@@ -11,7 +11,7 @@ use hardline_wire::mistyped::retyped;
 
 use super::capability::Capabilities;
 use super::decision::{Asked, Orphan};
-use super::doubt::{Deadline, Doubt, MAX_LOST_WAIT};
+use super::doubt::{Deadline, Doubt};
 
 /// A request that has no answer yet.
 #[derive(Clone, Debug, Default)]
@@ -272,8 +272,7 @@ impl Table {
             if let Request::InFlight(request) = request
                 && request.progress_token.as_ref() == Some(token)
             {
-                let later = |it: Deadline| Deadline { at: now + MAX_LOST_WAIT, ..it };
-                request.deadline = request.deadline.map(later);
+                request.deadline = request.deadline.map(|it| it.extended(now));
             }
         }
     }

@@ -244,6 +244,31 @@ fn progress_shows_that_a_request_is_alive() {
     assert_eq!(outcomes(&run), ["error", "error"]);
 }
 
+/// A server with a timer for progress must not keep the caller of a request waiting that it has answered
+/// badly.
+#[test]
+fn progress_delays_the_failure_of_a_named_request_once() {
+    for line in [
+        r#"{"jsonrpc":"2.0","id":"3","result":{"content":[]}}"#,
+        r#"{'jsonrpc': '2.0', 'id': 3, 'result': {}}"#,
+        r#"INFO sent {"jsonrpc":"2.0","id":3,"result":{}}"#,
+    ] {
+        let mut run = Run::open(Profile::Balanced, "2025-06-18");
+        run.client(
+            r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"x","_meta":{"progressToken":"t"}}}"#,
+        );
+        run.call(4, "slow");
+        run.server(line);
+        for _ in 0..31 {
+            run.wait(Duration::from_secs(1));
+            run.server(
+                r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":1}}"#,
+            );
+        }
+        assert_eq!(outcomes(&run)[0], "error", "{line}");
+    }
+}
+
 #[test]
 fn log_lines_make_no_request_doubtful() {
     for line in [

@@ -286,6 +286,8 @@ fn parts_of_a_request_need_a_capability_of_their_own() {
         (r#"{"sampling":{}}"#, sample(r#"{"toolChoice":{}}"#), refused),
         (r#"{"sampling":{"tools":{}}}"#, sample(r#"{"tools":[]}"#), "pass"),
         (r#"{"sampling":{}}"#, sample(r#"{"includeContext":"allServers"}"#), refused),
+        (r#"{"sampling":{}}"#, sample(r#"{"includeContext":["allServers"]}"#), refused),
+        (r#"{"sampling":{}}"#, sample(r#"{"includeContext":null}"#), "pass"),
         (r#"{"sampling":{}}"#, sample(r#"{"includeContext":"none"}"#), "pass"),
         (r#"{"sampling":{"context":{}}}"#, sample(r#"{"includeContext":"thisServer"}"#), "pass"),
         (r#"{"sampling":{}}"#, sample(r#"{"task":{}}"#), refused),

@@ -41,6 +41,29 @@ fn each_file_that_the_architecture_sends_a_change_to_exists() {
     assert!(count > 15, "only {count} files were found in the table");
 }
 
+/// The default features of the façade are those of a server.
+#[test]
+fn each_documented_dependency_names_the_features_that_its_code_needs() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut count = 0;
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let Ok(page) = fs::read_to_string(&path) else { continue };
+        // The code of a dependency line is all that follows, up to the next such line.
+        for part in page.split("\nhardline = {").skip(1) {
+            let (dependency, code) = part.split_once('\n').unwrap();
+            let code: String = code.split("```").skip(2).step_by(2).collect();
+            for feature in ["client", "guard"] {
+                let is_needed = code.contains(&format!("hardline::{feature}::"));
+                let is_named = dependency.contains(&format!("\"{feature}\""));
+                assert!(is_named || !is_needed, "{}: no feature `{feature}`", path.display());
+                count += usize::from(is_needed);
+            }
+        }
+    }
+    assert!(count > 0, "no code needs a feature");
+}
+
 /// The README starts with `cargo run --release -- demo`, which fails if there is more than one
 /// program to choose.
 #[test]

@@ -18,11 +18,8 @@ use super::server_ids::Rename;
 ///
 /// Bytes that skipped the guard cannot become one:
 ///
-/// ```compile_fail
-/// use hardline_guard::Direction;
-/// use hardline_proxy::Notice;
-/// use hardline_proxy::relay::{Outgoing, Reply, Sink};
-/// use hardline_wire::id::Id;
+/// ```compile_fail,E0277
+/// use hardline_proxy::relay::Sink;
 ///
 /// fn forward(sink: &mut impl Sink, bytes: &[u8]) {
 ///     sink.send(bytes.into());

@@ -5,7 +5,23 @@ use std::borrow::Cow;
 /// Data that the guard has inspected and lets pass.
 ///
 /// Only the guard can create one. Code that accepts nothing but `Inspected` cannot skip the
-/// inspection.
+/// inspection:
+///
+/// ```compile_fail,E0624
+/// use hardline_guard::Inspected;
+///
+/// fn forward(bytes: &[u8]) -> Inspected<&[u8]> {
+///     Inspected::new(bytes)
+/// }
+/// ```
+///
+/// ```compile_fail,E0423
+/// use hardline_guard::Inspected;
+///
+/// fn forward(bytes: &[u8]) -> Inspected<&[u8]> {
+///     Inspected(bytes)
+/// }
+/// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Inspected<T>(T);
 

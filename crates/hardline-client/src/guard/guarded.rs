@@ -16,8 +16,9 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::GuardSettings;
+use super::outgoing::Inner;
 use super::shared::Shared;
-use super::state::OutgoingVerdict;
+use super::state::Owed;
 
 /// Time limit for delivering one error answer to the server.
 const REPLY_TIME: Duration = Duration::from_secs(5);
@@ -32,7 +33,7 @@ const REPLY_TIME: Duration = Duration::from_secs(5);
 /// available, as they are for a process, [`lines`](super::lines()) can detect more.
 #[derive(Debug)]
 pub struct Guarded {
-    inner: Arc<dyn Transport>,
+    inner: Inner,
     shared: Arc<Shared>,
     events: Mutex<Option<TransportEvents>>,
     tasks: [AbortHandle; 2],
@@ -41,9 +42,10 @@ pub struct Guarded {
 impl Guarded {
     /// Wraps a transport before the first message is sent. Must be called inside a runtime with time enabled.
     pub fn new(inner: Arc<dyn Transport>, settings: &GuardSettings) -> Self {
+        let inner = Inner::new(inner);
         let (shared, events, replies) = Shared::new(settings, inner.take_events());
         let watching = tokio::spawn(watch(Arc::clone(&shared))).abort_handle();
-        let replying = reply(Arc::clone(&inner), Arc::clone(&shared), replies);
+        let replying = reply(inner.clone(), Arc::clone(&shared), replies);
         let tasks = [watching, tokio::spawn(replying).abort_handle()];
         Self { inner, shared, events: Mutex::new(Some(events)), tasks }
     }
@@ -87,16 +89,13 @@ impl Guarded {
 }
 
 impl Transport for Guarded {
-    fn request(
-        &self,
-        mut request: OutgoingRequest,
-    ) -> BoxFuture<'_, Result<Answer, TransportError>> {
+    fn request(&self, request: OutgoingRequest) -> BoxFuture<'_, Result<Answer, TransportError>> {
         Box::pin(async move {
             let (waiter, mut decided) = oneshot::channel();
             let id = request.id;
             // Also covers a dropped future: the guard would otherwise wait for the answer forever.
             let _wait = Wait { id, shared: &self.shared };
-            let verdict = {
+            let text = {
                 let mut state = self.shared.lock();
                 if let Some(error) = state.closed() {
                     return Err(error);
@@ -105,40 +104,34 @@ impl Transport for Guarded {
                 state.wait_for(id, waiter);
                 state.take_outgoing(&request.text)
             };
-            match verdict {
-                OutgoingVerdict::Unchanged => {}
-                OutgoingVerdict::Edited(text) => request.text = text.into(),
-                OutgoingVerdict::Stopped => {
-                    return decided.try_recv().unwrap_or_else(|_| Err(stopped()));
-                }
-            }
+            let Some(text) = text else {
+                return decided.try_recv().unwrap_or_else(|_| Err(stopped()));
+            };
             // Biased: the guard may have decided already, for example because the policy ended the session.
             let outcome = tokio::select! {
                 biased;
                 outcome = &mut decided => return outcome.unwrap_or_else(|_| Err(stopped())),
-                outcome = self.inner.request(request) => outcome,
+                outcome = self.inner.request(request, text) => outcome,
             };
             self.settle(id, outcome).await?;
             decided.try_recv().unwrap_or_else(|_| Err(stopped()))
         })
     }
 
-    fn notify(&self, mut message: OneWayMessage) -> BoxFuture<'_, Result<(), TransportError>> {
+    fn notify(&self, message: OneWayMessage) -> BoxFuture<'_, Result<(), TransportError>> {
         Box::pin(async move {
-            let verdict = {
+            let text = {
                 let mut state = self.shared.lock();
                 if let Some(error) = state.closed() {
                     return Err(error);
                 }
                 state.take_outgoing(&message.text)
             };
-            match verdict {
-                OutgoingVerdict::Unchanged => {}
-                OutgoingVerdict::Edited(text) => message.text = text.into(),
+            match text {
+                Some(text) => self.inner.notify(message, text).await,
                 // A blocked notification has no one to tell; the observer has the finding.
-                OutgoingVerdict::Stopped => return Ok(()),
+                None => Ok(()),
             }
-            self.inner.notify(message).await
         })
     }
 
@@ -225,17 +218,14 @@ async fn until(due: Option<Instant>) {
 }
 
 /// Sends the guard's errors to the server, and closes the transport when the policy ends the session.
-async fn reply(
-    inner: Arc<dyn Transport>,
-    shared: Arc<Shared>,
-    mut replies: mpsc::Receiver<OneWayMessage>,
-) {
+async fn reply(inner: Inner, shared: Arc<Shared>, mut replies: mpsc::Receiver<Owed>) {
     loop {
         tokio::select! {
             biased;
             () = shared.closing.notified() => return inner.close().await,
-            Some(message) = replies.recv() => {
-                if !matches!(tokio::time::timeout(REPLY_TIME, inner.notify(message)).await, Ok(Ok(()))) {
+            Some((id, text)) = replies.recv() => {
+                let sending = tokio::time::timeout(REPLY_TIME, inner.answer(id, text));
+                if !matches!(sending.await, Ok(Ok(()))) {
                     tracing::debug!("could not tell the server that its request was blocked");
                 }
             }

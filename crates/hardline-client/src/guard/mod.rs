@@ -33,6 +33,7 @@
 mod guarded;
 mod judge;
 mod lines;
+mod outgoing;
 mod settings;
 mod shared;
 mod state;

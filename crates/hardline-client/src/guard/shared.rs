@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use hardline_transport::client::{MAX_EVENTS, OneWayMessage, TransportEvents};
+use hardline_transport::client::{MAX_EVENTS, TransportEvents};
 use tokio::sync::{Notify, mpsc};
 
 use super::GuardSettings;
-use super::state::State;
+use super::state::{Owed, State};
 
 /// Limit on queued error answers to the server. Further answers are dropped: a server that does not read
 /// them would otherwise make the queue grow without bound.
@@ -29,7 +29,7 @@ impl Shared {
     pub(super) fn new(
         settings: &GuardSettings,
         arriving: Option<TransportEvents>,
-    ) -> (Arc<Self>, TransportEvents, mpsc::Receiver<OneWayMessage>) {
+    ) -> (Arc<Self>, TransportEvents, mpsc::Receiver<Owed>) {
         let (leaving, events) = mpsc::channel(MAX_EVENTS);
         let (replies, owed) = mpsc::channel(MAX_REPLIES);
         // The state signals its owner, so it holds a weak reference to it.

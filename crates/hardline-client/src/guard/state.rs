@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 
 use hardline_guard::{Delivery, Direction, Inspected, Inspection, Rule};
 use hardline_transport::client::{
-    Answer, OneWayMessage, TransportError, TransportEvent, TransportEvents,
+    Answer, MessageText, TransportError, TransportEvent, TransportEvents,
 };
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
@@ -22,10 +22,14 @@ use tokio::time::Instant;
 
 use super::GuardSettings;
 use super::judge::{Judge, closed_by};
+use super::outgoing::InspectedText;
 use super::shared::Shared;
 
 /// Sender of the answer to the caller that waits for it.
 pub(super) type Waiter = oneshot::Sender<Result<Answer, TransportError>>;
+
+/// The guard's answer to a request of the server, with the id of the request.
+pub(super) type Owed = (Id<'static>, InspectedText);
 
 pub(super) struct State {
     judge: Judge,
@@ -42,19 +46,9 @@ pub(super) struct State {
     sent: u64,
     /// Channel to the client; `None` after the last event.
     leaving: Option<mpsc::Sender<TransportEvent>>,
-    replies: mpsc::Sender<OneWayMessage>,
+    replies: mpsc::Sender<Owed>,
     waiting: HashMap<i64, Waiter>,
     closed: Option<TransportError>,
-}
-
-/// The guard's decision on a message from the client to the server.
-pub(super) enum OutgoingVerdict {
-    /// Send the message unchanged.
-    Unchanged,
-    /// Send this text instead.
-    Edited(String),
-    /// Send nothing: the guard blocked the message.
-    Stopped,
 }
 
 /// One delivery of an inspection, without a borrow of the judged text.
@@ -68,13 +62,23 @@ enum Step {
 /// A text that the guard has written or changed.
 type Text = Inspected<Cow<'static, [u8]>>;
 
+impl Step {
+    fn new(delivery: Delivery<'_>) -> Self {
+        if delivery.is_unchanged() {
+            Self::Pass
+        } else {
+            Self::Deliver(delivery.direction, delivery.frame.into_owned())
+        }
+    }
+}
+
 impl State {
     pub(super) fn new(
         settings: &GuardSettings,
         shared: Weak<Shared>,
         arriving: Option<TransportEvents>,
         leaving: mpsc::Sender<TransportEvent>,
-        replies: mpsc::Sender<OneWayMessage>,
+        replies: mpsc::Sender<Owed>,
     ) -> Self {
         Self {
             judge: Judge::new(settings.build().for_whole_messages(), settings),
@@ -123,21 +127,21 @@ impl State {
         self.judge.guard.poll_timeout().map(|due| self.judge.instant(due))
     }
 
-    /// Judges a message from the client to the server.
-    pub(super) fn take_outgoing(&mut self, text: &str) -> OutgoingVerdict {
-        // A blocked message has no delivery towards the server, so the loop leaves this value.
-        let mut verdict = OutgoingVerdict::Stopped;
-        for step in self.inspect(Direction::ClientToServer, text) {
-            match step {
-                Step::Pass => verdict = OutgoingVerdict::Unchanged,
-                Step::Deliver(Direction::ClientToServer, text) => {
-                    verdict = String::from_utf8(text.into_inner().into_owned())
-                        .map_or(OutgoingVerdict::Stopped, OutgoingVerdict::Edited);
+    /// Judges a message from the client to the server. Returns the text to send, or `None` if the guard
+    /// blocked the message.
+    pub(super) fn take_outgoing(&mut self, text: &MessageText) -> Option<InspectedText> {
+        let mut outgoing = None;
+        for delivery in self.judge(Direction::ClientToServer, text) {
+            match delivery.direction {
+                Direction::ClientToServer => {
+                    outgoing = InspectedText::new(delivery.frame, Some(text));
                 }
-                Step::Deliver(Direction::ServerToClient, text) => self.deliver_to_client(&text),
+                Direction::ServerToClient => {
+                    self.deliver_to_client(&delivery.frame.into_owned());
+                }
             }
         }
-        verdict
+        outgoing
     }
 
     /// Judges the answer to request `id`, and hands the outcome to its caller.
@@ -153,7 +157,7 @@ impl State {
                         let _ = waiter.send(Ok(answer));
                     }
                 }
-                Step::Deliver(direction, text) => self.deliver(direction, &text),
+                Step::Deliver(direction, text) => self.deliver(direction, text),
             }
         }
     }
@@ -170,7 +174,7 @@ impl State {
                     let other = other.into_inner().into_owned();
                     left = String::from_utf8(other).ok().map(Into::into);
                 }
-                Step::Deliver(direction, other) => self.deliver(direction, &other),
+                Step::Deliver(direction, other) => self.deliver(direction, other),
             }
         }
         left
@@ -232,8 +236,8 @@ impl State {
         // A waiting event may be the rest of what the guard holds back; it must see it before the timeout.
         if self.arriving.as_ref().is_none_or(TransportEvents::is_empty) {
             let inspection = self.judge.handle_timeout();
-            let steps = self.take_inspection(inspection);
-            self.deliver_all(steps);
+            let deliveries = self.take_inspection(inspection);
+            self.deliver_all(deliveries);
             self.flush();
         }
     }
@@ -275,7 +279,7 @@ impl State {
         for step in steps {
             match step {
                 Step::Pass => event.take().into_iter().for_each(|event| self.push(event)),
-                Step::Deliver(direction, text) => self.deliver(direction, &text),
+                Step::Deliver(direction, text) => self.deliver(direction, text),
             }
         }
     }
@@ -284,11 +288,15 @@ impl State {
     fn finish(&mut self) {
         self.arriving = None;
         let inspection = self.judge.finish_server();
-        let steps = self.take_inspection(inspection);
-        self.deliver_all(steps);
+        let deliveries = self.take_inspection(inspection);
+        self.deliver_all(deliveries);
     }
 
     fn inspect(&mut self, direction: Direction, text: &str) -> Vec<Step> {
+        self.judge(direction, text).into_iter().map(Step::new).collect()
+    }
+
+    fn judge<'a>(&mut self, direction: Direction, text: &'a str) -> Vec<Delivery<'a>> {
         let inspection = self.judge.inspect(direction, &Line::of_text(text.as_bytes()));
         // The watch task may be asleep until a later deadline than the one this message has set.
         if self.judge.guard.poll_timeout().is_some()
@@ -299,20 +307,12 @@ impl State {
         self.take_inspection(inspection)
     }
 
-    fn take_inspection(&mut self, inspection: Inspection<'_>) -> Vec<Step> {
-        let step = |delivery: Delivery<'_>| {
-            if delivery.is_unchanged() {
-                Step::Pass
-            } else {
-                Step::Deliver(delivery.direction, delivery.frame.into_owned())
-            }
-        };
+    fn take_inspection<'a>(&mut self, inspection: Inspection<'a>) -> Vec<Delivery<'a>> {
         if let Some(rule) = inspection.close {
             self.close(rule);
         }
         // After the policy has ended the session, not even the output for this message is delivered.
-        let deliveries = Some(inspection.deliveries).filter(|_| self.closed.is_none());
-        deliveries.into_iter().flatten().map(step).collect()
+        if self.closed.is_some() { Vec::new() } else { inspection.deliveries }
     }
 
     /// Ends the session on behalf of the policy: fails pending requests and signals the tasks.
@@ -341,25 +341,24 @@ impl State {
         }
     }
 
-    fn deliver_all(&mut self, steps: Vec<Step>) {
-        for step in steps {
-            if let Step::Deliver(direction, text) = step {
-                self.deliver(direction, &text);
-            }
+    fn deliver_all(&mut self, deliveries: Vec<Delivery<'_>>) {
+        for delivery in deliveries {
+            self.deliver(delivery.direction, delivery.frame.into_owned());
         }
     }
 
     /// Delivers a message that the guard wrote.
-    fn deliver(&mut self, direction: Direction, text: &Text) {
+    fn deliver(&mut self, direction: Direction, text: Text) {
         if direction == Direction::ServerToClient {
-            return self.deliver_to_client(text);
+            return self.deliver_to_client(&text);
         }
-        let Ok(Frame::Message(message, whole)) = self.decoder.decode(text.get()) else { return };
+        let Ok(Frame::Message(message, _)) = self.decoder.decode(text.get()) else { return };
         // Only requests get an answer; an error without an id has no recipient on this transport.
-        if let Some(id) = message.id() {
-            let answer = OneWayMessage::answer(id.clone().into_owned(), whole.text());
+        let Some(id) = message.id().cloned().map(Id::into_owned) else { return };
+        drop(message);
+        if let Some(text) = InspectedText::new(text, None) {
             // A full queue means that the server does not read; it loses the answer.
-            let _ = self.replies.try_send(answer);
+            let _ = self.replies.try_send((id, text));
         }
     }
 

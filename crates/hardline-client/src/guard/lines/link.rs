@@ -1,6 +1,5 @@
 //! The guarded link: both directions of a byte stream, and the guard between them.
 
-use std::borrow::Cow;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -9,13 +8,14 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use hardline_guard::session::Reply;
-use hardline_guard::{Direction, Inspected, Inspection};
+use hardline_guard::{Direction, Inspection};
 use hardline_transport::lines::{Outlet, Source};
 use hardline_wire::frame::Decoder;
 use hardline_wire::line::{Line, LineEnd, LineFramer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::outlet::{ClientOutlet, ServerOutlet};
 use super::wakers::Wakers;
 use crate::guard::judge::{Judge, closed_by};
 use crate::guard::{GuardEvent, GuardSettings};
@@ -23,8 +23,6 @@ use crate::guard::{GuardEvent, GuardSettings};
 /// Quiet time required after a guard deadline before it fires. Bytes that arrived before the deadline may
 /// not have been polled yet.
 const QUIET: Duration = Duration::from_millis(5);
-/// Capacity that the read buffer keeps when it is empty.
-const MIN_CAPACITY: usize = 128 << 10;
 
 pub(super) struct Link<R, W> {
     judge: Judge,
@@ -43,11 +41,9 @@ pub(super) struct Link<R, W> {
 /// The buffered outputs to the client and to the server.
 struct Outputs<W> {
     /// `None` once the server's input is closed.
-    server: Option<Outlet<W>>,
+    server: Option<ServerOutlet<W>>,
     max_bytes: usize,
-    /// Output that the client has not read yet, starting at index `read`.
-    unread: Vec<u8>,
-    read: usize,
+    client: ClientOutlet,
     /// Reason for which the policy ended the session, if it did.
     closed: Option<String>,
     wakers: Arc<Wakers>,
@@ -65,10 +61,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
             source: Source::new(input, &limits),
             written: LineFramer::new(&limits),
             outputs: Outputs {
-                server: Some(Outlet::new(output)),
+                server: Some(ServerOutlet::new(output)),
                 max_bytes: limits.max_queue_bytes(),
-                unread: Vec::new(),
-                read: 0,
+                client: ClientOutlet::default(),
                 closed: None,
                 waker: Waker::from(Arc::clone(&wakers)),
                 wakers,
@@ -86,7 +81,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
     ) -> Poll<io::Result<()>> {
         self.outputs.wakers.set_reader(context.waker());
         loop {
-            if self.outputs.take_unread(buffer) {
+            if self.outputs.client.take(buffer) {
                 return Poll::Ready(Ok(()));
             }
             if let Some(reason) = &self.outputs.closed {
@@ -220,13 +215,10 @@ impl<W: AsyncWrite + Unpin> Outputs<W> {
         }
         for delivery in inspection.deliveries {
             match delivery.direction {
-                Direction::ServerToClient => self.send(&delivery.frame),
+                Direction::ServerToClient => self.client.send(&delivery.frame),
                 Direction::ClientToServer => {
-                    // Errors of our own making have a limit of their own, so that a server cannot fill the queue with
-                    // them and thereby block the client.
                     if let Some(server) = &mut self.server {
-                        let (frame, is_own) = (delivery.frame.get(), delivery.is_reply());
-                        server.send(frame, is_own, &mut Context::from_waker(&self.waker));
+                        server.send(&delivery, &mut Context::from_waker(&self.waker));
                     }
                 }
             }
@@ -235,43 +227,15 @@ impl<W: AsyncWrite + Unpin> Outputs<W> {
             let reason = closed_by(rule);
             // The client must not wait for answers that the closed server can no longer give.
             for orphan in judge.guard.settle_all(Direction::ClientToServer) {
-                self.reply(&Reply::new(orphan.id, rule, reason.clone()));
+                self.client.reply(&Reply::new(orphan.id, rule, reason.clone()));
             }
             self.closed = Some(reason);
             self.server = None;
         }
     }
 
-    /// Sends a frame to the client.
-    fn send(&mut self, frame: &Inspected<Cow<'_, [u8]>>) {
-        self.unread.extend_from_slice(frame.get());
-        self.unread.push(b'\n');
-    }
-
-    /// Sends a reply of our own to the client.
-    fn reply(&mut self, reply: &Reply) {
-        self.unread.extend_from_slice(reply.to_line().as_bytes());
-    }
-
-    /// Copies buffered output into `buffer`. Returns true if there was any.
-    fn take_unread(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
-        let unread = self.unread.get(self.read..).unwrap_or_default();
-        if unread.is_empty() {
-            return false;
-        }
-        let (now, _) = unread.split_at(unread.len().min(buffer.remaining()));
-        buffer.put_slice(now);
-        self.read += now.len();
-        if self.read == self.unread.len() {
-            self.unread.clear();
-            self.unread.shrink_to(MIN_CAPACITY);
-            self.read = 0;
-        }
-        true
-    }
-
     fn wake_reader(&self) {
-        if !self.unread.is_empty() || self.closed.is_some() {
+        if !self.client.is_empty() || self.closed.is_some() {
             self.wakers.wake_reader();
         }
     }

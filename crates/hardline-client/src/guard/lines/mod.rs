@@ -14,6 +14,7 @@
 //!   requests.
 
 mod link;
+mod outlet;
 mod wakers;
 
 use std::fmt;

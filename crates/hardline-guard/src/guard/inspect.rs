@@ -111,7 +111,7 @@ impl Guard {
                     }
                     // An answer as well: its line began right behind the head of a torn message.
                     _ if is_torn => self.drop_held(text, &mut work),
-                    _ if is_from_server && self.holds_back(&decoded, text, &mut work) => {}
+                    _ if is_from_server && self.try_hold_back(&decoded, text, &mut work) => {}
                     Frame::Message(message, value) => {
                         let subject = Subject { value, text, base: 0, names: 1 };
                         let verdict = self.pass(direction, &message, subject, &mut work);

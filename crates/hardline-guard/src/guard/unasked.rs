@@ -49,8 +49,8 @@ impl Guard {
         }
     }
 
-    /// Holds a frame of the server back if it has to wait. Returns true if it does.
-    pub(super) fn holds_back(
+    /// Holds a frame of the server back if it has to wait, or drops it. Returns false if it may pass now.
+    pub(super) fn try_hold_back(
         &mut self,
         decoded: &Frame<'_>,
         text: &[u8],
@@ -87,7 +87,7 @@ impl Guard {
                 self.end_message(text, work);
                 return false;
             }
-            (false, false) if self.drops_followed(has_request, text, work) => return true,
+            (false, false) if self.drop_followed(has_request, text, work) => return true,
             (false, false) => {
                 self.holdback.is_due(work.now) || has_request && self.holdback.is_due_for_requests()
             }
@@ -132,7 +132,7 @@ impl Guard {
     /// Content can begin a sound message for the rest to complete. It ends as the other answers of the
     /// same template do. Where the policy blocks planted messages, any message may be that one: the
     /// template may be new.
-    fn drops_followed(&mut self, has_request: bool, text: &[u8], work: &mut Work<'_>) -> bool {
+    fn drop_followed(&mut self, has_request: bool, text: &[u8], work: &mut Work<'_>) -> bool {
         let is_alike = self.holdback.ends_like_answer(text);
         if is_alike || self.blocks_planted() {
             self.drop_held_requests("another message of the server followed", work);

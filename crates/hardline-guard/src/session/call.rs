@@ -62,7 +62,7 @@ impl Session {
         if let Some((rule, reason)) = self.object_to_parts(request, judge, &mut findings) {
             return answer(findings, rule, reason);
         }
-        if !is_from_client && self.exceeds_limit(&request.method, now, judge, &mut findings) {
+        if !is_from_client && !self.take_token(&request.method, now, judge, &mut findings) {
             self.flood.count_dropped();
             return answer(findings, Rule::SessionBurst, "too many requests at once");
         }
@@ -174,7 +174,7 @@ impl Session {
         // Of progress and list changes only the newest counts, so those are kept instead of dropped.
         let key = call.and_then(|it| CoalesceKey::of(&it.method, it.params, max_id_bytes));
         let method = call.map_or("an error without an id", |it| &*it.method);
-        if !self.exceeds_limit(method, now, judge, &mut findings) {
+        if self.take_token(method, now, judge, &mut findings) {
             let forget = key.filter(|key| self.flood.forget(key));
             return SessionDecision {
                 forget,
@@ -229,9 +229,9 @@ impl Session {
         judge.blocks(rule).then_some((rule, reason))
     }
 
-    /// Takes a token for a message of the server. Returns true if the limit is exceeded and
-    /// enforced, and reports that now and then.
-    fn exceeds_limit(
+    /// Takes a token for a message of the server. Returns false if the limit is exceeded and
+    /// enforced, and reports an exceeded limit now and then.
+    fn take_token(
         &mut self,
         method: &str,
         now: Duration,
@@ -239,13 +239,13 @@ impl Session {
         findings: &mut Vec<Finding>,
     ) -> bool {
         if (judge.decide)(Rule::SessionBurst) == Action::Allow || self.flood.take(now) {
-            return false;
+            return true;
         }
         if let Some(detail) = self.flood.report(now) {
             let rule = Rule::SessionBurst;
             judge.find(findings, rule, rule.severity(), About::Method(method), &detail);
         }
-        self.flood.is_enforced()
+        !self.flood.is_enforced()
     }
 
     /// Ends a request that its sender cancelled, and returns it. `None` if no such request is pending.

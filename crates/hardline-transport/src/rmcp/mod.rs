@@ -270,9 +270,9 @@ impl Endpoint {
         error: Option<ErrorCode>,
         item: impl Serialize + Send + 'static,
     ) -> Sending {
-        // Asked before `settles`, which may mark the session as open.
+        // Asked before `settle`, which may mark the session as open.
         let is_unsure = self.opening.is_unsure();
-        if self.opening.settles(id, error) {
+        if self.opening.settle(id, error) {
             return Sending::done(Ok(()));
         }
         let id = from_rmcp(id);

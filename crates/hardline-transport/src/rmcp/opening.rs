@@ -106,7 +106,7 @@ impl Opening {
     }
 
     /// Records an answer of the service. Returns true if it answers our own request.
-    pub(crate) fn settles(&mut self, id: &RequestId, error: Option<ErrorCode>) -> bool {
+    pub(crate) fn settle(&mut self, id: &RequestId, error: Option<ErrorCode>) -> bool {
         let is_refused = error == Some(ErrorCode::UNSUPPORTED_PROTOCOL_VERSION);
         match &self.state {
             State::Tentative(opener) if opener == id => {

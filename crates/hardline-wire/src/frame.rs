@@ -9,6 +9,7 @@ use crate::batch::{Batch, Element};
 use crate::encode::code;
 use crate::json::{self, Checker, JsonError, Value, skip_whitespace};
 use crate::limits::Limits;
+use crate::line::{Line, LineEnd};
 use crate::message::{Message, MessageError, MessageReason};
 
 /// Decodes frames, one at a time, and reuses its buffers.
@@ -86,6 +87,14 @@ impl Decoder {
         let checked = self.checker.check_inside(text, levels_around)?;
         Ok((Message::read(&checked, &self.limits)?, checked.value))
     }
+}
+
+/// Returns true if `line` is the last one of its stream, has no newline and is no frame: its sender
+/// ended before it had written the line.
+pub fn is_truncated(line: &Line<'_>, decoder: &mut Decoder) -> bool {
+    line.end == LineEnd::Eof
+        && !line.is_blank()
+        && line.whole().is_none_or(|text| decoder.decode(text).is_err())
 }
 
 /// A refused frame or element of a batch. The sender is always the cause.

@@ -34,10 +34,10 @@ use std::time::Duration;
 use hardline_guard::policy::Policy;
 use hardline_guard::tools::PinKeeper;
 use hardline_guard::{Direction, Guard};
-use hardline_wire::frame::{Decoder, Frame};
+use hardline_wire::frame::{Decoder, Frame, is_truncated};
 use hardline_wire::id::Id;
 use hardline_wire::limits::Limits;
-use hardline_wire::line::{Line, LineEnd};
+use hardline_wire::line::Line;
 use hardline_wire::message::Message;
 
 use crate::notice::Notice;
@@ -233,7 +233,7 @@ impl Relay {
 
     /// Handles a line of the server.
     pub fn handle_server(&mut self, line: &Line<'_>, now: Duration, sink: &mut impl Sink) {
-        if line.end == LineEnd::Eof && is_torn(line, &mut self.decoder) {
+        if is_truncated(line, &mut self.decoder) {
             // The driver reports the end of the server next, which explains more than half a line.
             sink.notify(&Notice::Noise(line.whole().unwrap_or_default()));
             return;
@@ -375,9 +375,4 @@ fn is_answer(line: &Line<'_>, decoder: &mut Decoder) -> bool {
     let decoded = line.whole().map(|text| decoder.decode(text));
     let Some(Ok(Frame::Message(message, _))) = decoded else { return false };
     matches!(message, Message::Response(_) | Message::Error(_))
-}
-
-/// Returns true if the last line of a server that ended is no message.
-fn is_torn(line: &Line<'_>, decoder: &mut Decoder) -> bool {
-    !line.is_blank() && line.whole().is_none_or(|text| decoder.decode(text).is_err())
 }

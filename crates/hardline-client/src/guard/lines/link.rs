@@ -10,8 +10,8 @@ use std::time::Duration;
 use hardline_guard::session::Reply;
 use hardline_guard::{Direction, Inspection};
 use hardline_transport::lines::{Outlet, Source};
-use hardline_wire::frame::Decoder;
-use hardline_wire::line::{Line, LineEnd, LineFramer};
+use hardline_wire::frame::{Decoder, is_truncated};
+use hardline_wire::line::LineFramer;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
@@ -91,7 +91,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
                 return Poll::Ready(Ok(()));
             }
             // The server does not read our errors; reading more from it would produce more of them.
-            if self.outputs.drain_is_blocked(Outlet::waiting_own) {
+            if !self.outputs.try_drain(Outlet::waiting_own) {
                 return Poll::Pending;
             }
             if self.poll_source(context).is_ready() {
@@ -110,7 +110,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
             if outputs.closed.is_some() {
                 return;
             }
-            if line.end == LineEnd::Eof && is_truncated(line, decoder) {
+            if is_truncated(line, decoder) {
                 // A half-written last line is noise: that the server exited says more than a framing error.
                 judge.report(&GuardEvent::Noise(line.whole().unwrap_or_default()));
                 return;
@@ -164,7 +164,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
     ) -> Poll<io::Result<usize>> {
         self.outputs.wakers.set_writer(context.waker());
         self.outputs.check_server()?;
-        if self.outputs.drain_is_blocked(Outlet::waiting) {
+        if !self.outputs.try_drain(Outlet::waiting) {
             return Poll::Pending;
         }
         let mut input = bytes;
@@ -248,12 +248,12 @@ impl<W: AsyncWrite + Unpin> Outputs<W> {
         }
     }
 
-    /// Returns true if at least `max_bytes` of what `count` counts wait for the server, even after an attempt to
-    /// write them.
-    fn drain_is_blocked(&mut self, count: impl Fn(&Outlet<W>) -> usize) -> bool {
+    /// Writes to the server if at least `max_bytes` of what `count` counts wait for it. Returns false if as many
+    /// still wait.
+    fn try_drain(&mut self, count: impl Fn(&Outlet<W>) -> usize) -> bool {
         let max = self.max_bytes;
         let is_full = |it: &Self| it.server.as_ref().is_some_and(|server| max <= count(server));
-        is_full(self) && self.drain().is_pending() && is_full(self)
+        !is_full(self) || self.drain().is_ready() || !is_full(self)
     }
 
     /// Returns an error if the server's input can no longer be written to.
@@ -269,9 +269,4 @@ impl<W: AsyncWrite + Unpin> Outputs<W> {
             None => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
-}
-
-/// Returns true if the last line of a stream that has ended is not a message.
-fn is_truncated(line: &Line<'_>, decoder: &mut Decoder) -> bool {
-    !line.is_blank() && line.whole().is_none_or(|text| decoder.decode(text).is_err())
 }

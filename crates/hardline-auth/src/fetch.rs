@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
+use hardline_transport::Secrets;
 use hardline_transport::http::{client_builder, plain_client_builder};
-use hardline_wire::excerpt::{Excerpt, REDACTED};
+use hardline_wire::excerpt::Excerpt;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, WWW_AUTHENTICATE};
 use reqwest::{Client, Method, Request, Response, Url};
 use serde_json::Value;
@@ -58,10 +59,7 @@ impl Fetched {
     /// Replaces these secrets in the body. A server that echoes them would put them into our errors.
     pub(crate) fn hide<'a>(&mut self, secrets: impl Iterator<Item = &'a str>) {
         let mut text = String::from_utf8_lossy(&self.body).into_owned();
-        // A server may echo the request in its error, with the secret in it.
-        for secret in secrets.filter(|it| !it.is_empty()) {
-            text = text.replace(secret, REDACTED);
-        }
+        Secrets::new(secrets).hide_in(&mut text);
         self.body = text.into_bytes();
     }
 

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 success, 1 findings or failed checks, 2 wrong use or unreadable input.
 
+mod argument;
 mod audit;
 mod client;
 mod completion;
@@ -11,7 +12,6 @@ mod demo_server;
 mod directory;
 mod doctor;
 mod duration;
-mod format;
 mod frames;
 mod install;
 mod json;
@@ -24,7 +24,6 @@ mod recording;
 #[cfg(unix)]
 mod replay;
 mod scan;
-mod size;
 mod terminal;
 #[cfg(unix)]
 mod wrap;

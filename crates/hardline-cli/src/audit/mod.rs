@@ -22,9 +22,9 @@ use hardline_proxy::audit::read::{Query, Reader};
 use hardline_proxy::audit::time::Time;
 use hardline_wire::excerpt::Excerpt;
 
+use crate::argument::Format;
 use crate::directory;
 use crate::duration;
-use crate::format::Format;
 use crate::policy::read_rule;
 use crate::terminal::{Color, complain};
 

@@ -1,6 +1,5 @@
 //! `hardline audit prune`.
 
-use crate::{duration, size};
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -10,6 +9,8 @@ use bytesize::ByteSize;
 use hardline_proxy::audit::{self, Retention};
 
 use super::{DatabaseArg, now};
+use crate::argument::read_size;
+use crate::duration;
 
 /// Delete old records now, and shrink the database file
 ///
@@ -30,7 +31,7 @@ pub(super) struct AuditPruneArgs {
 
     /// Delete the oldest messages, then the oldest sessions, until the database is no larger than
     /// this
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = size::read)]
+    #[arg(long, value_name = "SIZE", default_value = "256MiB", value_parser = read_size)]
     max_size: ByteSize,
 }
 

@@ -34,7 +34,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 
 use anstream::{AutoStream, ColorChoice};
 
-use crate::format::Format;
+use crate::argument::Format;
 use crate::terminal::{Color, complain};
 
 /// Output format and colors.

@@ -19,7 +19,7 @@ use anstream::AutoStream;
 use anyhow::Result;
 
 use self::report::Report;
-use crate::format::Format;
+use crate::argument::Format;
 use crate::install;
 use crate::install::apply::{self, Action};
 use crate::install::backup::Backups;

@@ -19,8 +19,7 @@ use hardline_wire::line::{Line, LineFramer};
 
 use report::{Report, Reporter};
 
-use crate::format::Format;
-use crate::size;
+use crate::argument::{Format, read_size};
 
 /// Show the frames of a byte stream: the message on each line, or the error in it
 ///
@@ -48,7 +47,7 @@ pub(crate) struct FramesArgs {
     format: Format,
 
     /// Longest frame, such as 500000, 64KiB or 16MiB; at most 1GiB
-    #[arg(long, value_name = "SIZE", default_value_t = ByteSize::b(DEFAULT_FRAME_BYTES as u64), value_parser = size::read)]
+    #[arg(long, value_name = "SIZE", default_value_t = ByteSize::b(DEFAULT_FRAME_BYTES as u64), value_parser = read_size)]
     max_frame: ByteSize,
 
     /// Deepest nesting of arrays and objects; at most 65536

@@ -17,8 +17,8 @@ use hardline_proxy::launch::known::{self, Programs};
 use hardline_proxy::pins::PinStore;
 use hardline_wire::excerpt::Excerpt;
 
+use crate::argument::Format;
 use crate::directory;
-use crate::format::Format;
 
 /// Timeout for the lock on pin files that a running session writes.
 const PATIENCE: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use hardline_wire::limits::Limits;
 use serde_json::json;
 
 use super::{PolicyArgs, read_rule};
-use crate::format::Format;
+use crate::argument::Format;
 use crate::json;
 use crate::terminal::harmless;
 use crate::terminal::table::{Cell, Layout, Table, width};

@@ -27,8 +27,8 @@ use hardline_transport::process::{
 };
 use hardline_wire::limits::{DEFAULT_FRAME_BYTES, Limits};
 
+use crate::argument::Format;
 use crate::duration;
-use crate::format::Format;
 use crate::terminal::Color;
 use drive::Outcome;
 use path::Pattern;

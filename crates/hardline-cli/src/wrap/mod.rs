@@ -34,9 +34,10 @@ use hardline_transport::process::{
 use hardline_wire::limits::Limits;
 use tokio::time::Instant;
 
+use crate::argument::read_size;
 use crate::duration;
 use crate::policy::PolicyArgs;
-use crate::size;
+
 pub(crate) use check::{Directories, check};
 use observer::WrapObserver;
 use report::{Level, Report};
@@ -71,7 +72,7 @@ pub(crate) struct WrapArgs {
     name: Option<String>,
 
     /// Largest message, such as 16MiB; larger ones get an error as their answer
-    #[arg(long, value_name = "SIZE", value_parser = size::read)]
+    #[arg(long, value_name = "SIZE", value_parser = read_size)]
     max_frame: Option<ByteSize>,
 
     /// Burst of notifications that the server may send, and the time in which that many are allowed

@@ -13,7 +13,7 @@ use crate::policy;
 use crate::terminal::complain;
 
 /// Limit on printed findings.
-const MAX_TOLD: usize = 20;
+const MAX_REPORTED: usize = 20;
 
 /// Options of the guard.
 #[derive(Debug, clap::Args)]
@@ -31,16 +31,16 @@ pub(super) struct GuardArgs {
 
 /// Guard of a run. Clones share their counter.
 #[derive(Clone, Debug)]
-pub(super) struct Judge {
+pub(super) struct RunGuard {
     policy: Policy,
-    told: Arc<AtomicUsize>,
+    reported: Arc<AtomicUsize>,
 }
 
 impl GuardArgs {
     /// # Errors
     ///
     /// The policy cannot be read.
-    pub(super) fn judge(&self) -> Result<Option<Judge>> {
+    pub(super) fn judge(&self) -> Result<Option<RunGuard>> {
         // The guard is opt-in here: the user reads the output.
         if self.profile.is_none() && self.policy.is_none() {
             return Ok(None);
@@ -51,18 +51,18 @@ impl GuardArgs {
             Some(path) => policy::read(&path, self.profile)?,
             None => Policy::profile(self.profile.unwrap_or_default()),
         };
-        Ok(Some(Judge { policy, told: Arc::default() }))
+        Ok(Some(RunGuard { policy, reported: Arc::default() }))
     }
 }
 
-impl Judge {
+impl RunGuard {
     /// Returns the guard settings for a server, which has no name if it comes from the command
     /// line. Its label is already escaped.
     pub(super) fn settings(&self, name: Option<&str>, label: &str, line: &Line) -> GuardSettings {
-        let (told, label, line) = (Arc::clone(&self.told), label.to_owned(), line.clone());
+        let (reported, label, line) = (Arc::clone(&self.reported), label.to_owned(), line.clone());
         let settings = GuardSettings::new(self.policy.clone()).with_observer(move |event| {
             if let Some(text) = describe(event)
-                && told.fetch_add(1, Ordering::Relaxed) < MAX_TOLD
+                && reported.fetch_add(1, Ordering::Relaxed) < MAX_REPORTED
             {
                 line.clear();
                 complain(&format!("{label}: {text}"));
@@ -76,7 +76,7 @@ impl Judge {
 
     /// Prints the number of findings that were not printed.
     pub(super) fn end(&self) {
-        if let Some(more @ 1..) = self.told.load(Ordering::Relaxed).checked_sub(MAX_TOLD) {
+        if let Some(more @ 1..) = self.reported.load(Ordering::Relaxed).checked_sub(MAX_REPORTED) {
             complain(&format!("{more} more findings"));
         }
     }

@@ -134,7 +134,7 @@ impl Server {
 /// Adds a keeper to a command, which ends the server if this process dies. With `secrets`, even
 /// empty ones, the server's standard error is shown without them.
 #[cfg(unix)]
-pub(super) fn kept(command: Command, label: &str, secrets: Option<&Secrets>) -> Command {
+pub(super) fn with_keeper(command: Command, label: &str, secrets: Option<&Secrets>) -> Command {
     use hardline_transport::process::{Keeper, Stderr, adopt_orphans};
 
     let stderr = match secrets {

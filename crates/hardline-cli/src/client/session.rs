@@ -16,7 +16,7 @@ use hardline_wire::encode::code;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
-use super::guard::Judge;
+use super::guard::RunGuard;
 use super::log;
 use super::print::name;
 use super::progress::Line;
@@ -44,7 +44,7 @@ pub(super) struct RunContext {
     /// True if the user gave a time limit for requests.
     is_timed: bool,
     settings: ConnectionSettings,
-    judge: Option<Judge>,
+    judge: Option<RunGuard>,
     ignored: Arc<AtomicUsize>,
     /// True at the end of the run: connection attempts in progress are abandoned.
     closing: watch::Sender<bool>,

@@ -22,7 +22,7 @@ use super::credentials::Given;
 use super::guard::GuardArgs;
 use super::print::name;
 #[cfg(unix)]
-use super::server::kept;
+use super::server::with_keeper;
 use super::server::{Kind, Server};
 use super::{credentials, header, nearest};
 use crate::duration;
@@ -308,7 +308,7 @@ fn configured(config: ServerConfig, is_verbose: bool, again: &Again) -> Configur
             // Resolved at the start of the server, so the secrets are those that it gets.
             let secrets =
                 is_verbose.then(|| server.resolve_with_secrets(&ProcessVariables::new()).1);
-            kept(command, server.name(), secrets.as_ref())
+            with_keeper(command, server.name(), secrets.as_ref())
         })
     };
     // Only started servers have a standard error, and none can be started on this platform.
@@ -343,7 +343,7 @@ fn command(program: &OsString, args: &[OsString], is_verbose: bool) -> Result<Ki
     let command = Command::new(program, Environment::Inherit).args(args);
     // The command line and our environment do not mark which values are secrets.
     let secrets = is_verbose.then(Secrets::default);
-    Ok(Kind::Command(Arc::new(kept(command, GIVEN, secrets.as_ref()))))
+    Ok(Kind::Command(Arc::new(with_keeper(command, GIVEN, secrets.as_ref()))))
 }
 
 #[cfg(not(unix))]

@@ -13,7 +13,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use tokio::time::{Instant, timeout_at};
 
 use super::scene::{Ask, Scene};
-use super::seen::{Arrived, Seen};
+use super::transcript::{Arrived, SceneTranscript};
 use crate::demo_server::hostile::{ECHO, LATER};
 
 /// Client end of a session with a demo server.
@@ -26,7 +26,7 @@ pub(super) struct Client {
     next_id: i64,
     is_over: bool,
     /// Lines that have arrived in this scene.
-    seen: Seen,
+    transcript: SceneTranscript,
 }
 
 /// Deadline for the first answer, which may be late on a busy machine.
@@ -52,7 +52,7 @@ impl Client {
             buffer: vec![0; CHUNK],
             next_id: 0,
             is_over: false,
-            seen: Seen::default(),
+            transcript: SceneTranscript::default(),
         };
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
             "clientInfo": {"name": "hardline-demo", "version": env!("CARGO_PKG_VERSION")}});
@@ -62,7 +62,7 @@ impl Client {
         }
         client.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
         // The handshake belongs to no scene.
-        client.seen = Seen::default();
+        client.transcript = SceneTranscript::default();
         Ok(client)
     }
 
@@ -75,7 +75,7 @@ impl Client {
     ///
     /// The server handles requests in order. A request that it has not answered before the honest
     /// call at the end will never be answered. Only Hardline may answer later, if `is_guarded`.
-    pub(super) async fn play(&mut self, scene: &Scene, is_guarded: bool) -> Seen {
+    pub(super) async fn play(&mut self, scene: &Scene, is_guarded: bool) -> SceneTranscript {
         let attack = match scene.ask {
             Ask::List(_) => self.ask("tools/list", json!({})).await,
             Ask::Call(name) => self.call(name, "").await,
@@ -84,19 +84,19 @@ impl Client {
                 self.call(name, "").await
             }
         };
-        self.seen.attack = attack;
+        self.transcript.attack = attack;
         // Without a guard the answer may never come, and the audience would wait.
         if is_guarded {
             self.wait(attack, PATIENCE).await;
         }
         self.call_honestly(ECHO, "still here").await;
-        for (id, _) in self.seen.honest.clone() {
+        for (id, _) in self.transcript.honest.clone() {
             self.wait(id, PATIENCE).await;
         }
         // An attack may send more after the last answer.
         self.read_until(Instant::now() + REST, |_| false).await;
-        self.seen.is_over = self.is_over;
-        std::mem::take(&mut self.seen)
+        self.transcript.is_over = self.is_over;
+        std::mem::take(&mut self.transcript)
     }
 
     /// Ends the session and the server.
@@ -112,7 +112,7 @@ impl Client {
 
     async fn call_honestly(&mut self, tool: &str, text: &'static str) {
         let id = self.call(tool, text).await;
-        self.seen.honest.push((id, text));
+        self.transcript.honest.push((id, text));
     }
 
     /// Sends a request. Returns its id.
@@ -123,7 +123,7 @@ impl Client {
         if let Some(params) = params.as_object_mut() {
             params.insert("_meta".to_owned(), json!({"progressToken": id}));
         }
-        self.seen.asked.push(id);
+        self.transcript.asked.push(id);
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
         id
     }
@@ -139,13 +139,18 @@ impl Client {
 
     /// Waits for the answer to a request. Returns true if it came.
     async fn wait(&mut self, id: i64, patience: Duration) -> bool {
-        self.read_until(Instant::now() + patience, |seen| seen.answers(id).count() > 0).await
+        self.read_until(Instant::now() + patience, |transcript| transcript.answers(id).count() > 0)
+            .await
     }
 
     /// Reads until `is_enough` or the deadline. Returns true if it was enough.
-    async fn read_until(&mut self, deadline: Instant, is_enough: impl Fn(&Seen) -> bool) -> bool {
+    async fn read_until(
+        &mut self,
+        deadline: Instant,
+        is_enough: impl Fn(&SceneTranscript) -> bool,
+    ) -> bool {
         loop {
-            if is_enough(&self.seen) {
+            if is_enough(&self.transcript) {
                 return true;
             }
             if self.is_over {
@@ -163,13 +168,13 @@ impl Client {
         let read = read.unwrap_or(0);
         let mut chunk = self.buffer.get(..read).unwrap_or_default();
         while let Some(line) = self.framer.next_line(&mut chunk) {
-            self.seen.add(Arrived::new(&line));
+            self.transcript.add(Arrived::new(&line));
         }
         // The end of the stream can leave a last line without a line end.
         if read == 0 {
             self.is_over = true;
             if let Some(line) = self.framer.finish() {
-                self.seen.add(Arrived::new(&line));
+                self.transcript.add(Arrived::new(&line));
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::seen::{Arrived, Seen};
+use super::transcript::{Arrived, SceneTranscript};
 
 /// A line that a client should not have received, or an answer that is missing.
 #[derive(Debug)]
@@ -19,36 +19,39 @@ pub(super) struct Harm {
 const MAX_NOTIFICATIONS: usize = 1000;
 
 /// Returns the first harm, if there is one.
-pub(super) fn harm(seen: &Seen) -> Option<Harm> {
+pub(super) fn harm(transcript: &SceneTranscript) -> Option<Harm> {
     let at = |what: &str, line| Some(Harm { what: what.to_owned(), line });
-    if seen.is_over {
-        return at("the server is gone, and with it the session", seen.lines.len().checked_sub(1));
+    if transcript.is_over {
+        return at(
+            "the server is gone, and with it the session",
+            transcript.lines.len().checked_sub(1),
+        );
     }
-    let notifications = seen.notifications();
+    let notifications = transcript.notifications();
     // Each notification may be harmless; a client dies of their number.
     if notifications > MAX_NOTIFICATIONS {
         return at(&format!("{notifications} notifications to deal with"), Some(0));
     }
-    for (index, line) in seen.lines.iter().enumerate() {
-        if let Some(what) = in_line(seen, line) {
+    for (index, line) in transcript.lines.iter().enumerate() {
+        if let Some(what) = in_line(transcript, line) {
             return at(&what, Some(index));
         }
     }
     // Reported last: an attack on the session is worse than a stray line.
-    let unread = seen.lines.iter().position(|line| line.value.is_none());
-    if seen.answers(seen.attack).next().is_none() {
-        let first = (!seen.lines.is_empty()).then_some(0);
+    let unread = transcript.lines.iter().position(|line| line.value.is_none());
+    if transcript.answers(transcript.attack).next().is_none() {
+        let first = (!transcript.lines.is_empty()).then_some(0);
         return at("no answer: the caller waits forever", unread.or(first));
     }
-    let is_served = |(id, text): &(i64, &str)| seen.is_served(*id, text);
-    if !seen.honest.iter().all(is_served) {
+    let is_served = |(id, text): &(i64, &str)| transcript.is_served(*id, text);
+    if !transcript.honest.iter().all(is_served) {
         return at("an honest call did not get its answer", None);
     }
     unread.and_then(|index| at("a line that is not JSON, where only messages may be", Some(index)))
 }
 
 /// Returns the harm in one line.
-fn in_line(seen: &Seen, line: &Arrived) -> Option<String> {
+fn in_line(transcript: &SceneTranscript, line: &Arrived) -> Option<String> {
     // A line that was cut can be judged by its length alone.
     if line.is_cut {
         let megabytes = line.length / 1_000_000;
@@ -59,19 +62,19 @@ fn in_line(seen: &Seen, line: &Arrived) -> Option<String> {
         return Some(format!("an uninvited request: {method}"));
     }
     let in_text = || line.value.as_ref().and_then(in_strings).map(str::to_owned);
-    wrong_answer(seen, line).or_else(in_text)
+    wrong_answer(transcript, line).or_else(in_text)
 }
 
 /// Returns the harm of an answer, compared with the requests.
-fn wrong_answer(seen: &Seen, line: &Arrived) -> Option<String> {
+fn wrong_answer(transcript: &SceneTranscript, line: &Arrived) -> Option<String> {
     if !line.is_answer() {
         return None;
     }
     let id = line.member("id").and_then(Value::as_i64)?;
-    if !seen.asked.contains(&id) {
+    if !transcript.asked.contains(&id) {
         return Some("an answer to a request that was never made".to_owned());
     }
-    let is_double = seen.answers(id).count() > 1;
+    let is_double = transcript.answers(id).count() > 1;
     is_double.then(|| "two answers to one request; a client takes the first".to_owned())
 }
 
@@ -107,16 +110,16 @@ mod tests {
     use hardline_wire::line::LineFramer;
 
     /// A scene in which request 1 was the attack and request 2 an honest call.
-    fn seen(lines: &str) -> Seen {
+    fn transcript(lines: &str) -> SceneTranscript {
         let honest =
             r#"{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"ok"}]}}"#;
         let stream = format!("{lines}{honest}\n");
         let mut framer = LineFramer::new(&Limits::default().with_max_frame_bytes(2000).unwrap());
-        let (mut chunk, mut seen) = (stream.as_bytes(), Seen::default());
+        let (mut chunk, mut transcript) = (stream.as_bytes(), SceneTranscript::default());
         while let Some(line) = framer.next_line(&mut chunk) {
-            seen.add(Arrived::new(&line));
+            transcript.add(Arrived::new(&line));
         }
-        Seen { asked: vec![1, 2], attack: 1, honest: vec![(2, "ok")], ..seen }
+        SceneTranscript { asked: vec![1, 2], attack: 1, honest: vec![(2, "ok")], ..transcript }
     }
 
     fn answer(text: &str) -> String {
@@ -128,7 +131,7 @@ mod tests {
 
     #[track_caller]
     fn check(lines: &str, expected: Option<&str>) {
-        let harm = harm(&seen(lines)).map(|harm| harm.what);
+        let harm = harm(&transcript(lines)).map(|harm| harm.what);
         match (&harm, expected) {
             (Some(harm), Some(expected)) => assert!(harm.contains(expected), "{harm}"),
             _ => assert_eq!(harm.as_deref(), expected),
@@ -159,9 +162,10 @@ mod tests {
             &format!("{}{}", format!("{notification}\n").repeat(2000), answer("a")),
             Some("2000"),
         );
-        let honest = Seen { honest: vec![(2, "other words")], ..seen(&answer("a")) };
+        let honest =
+            SceneTranscript { honest: vec![(2, "other words")], ..transcript(&answer("a")) };
         assert!(harm(&honest).unwrap().what.contains("honest"));
-        let over = Seen { is_over: true, ..seen(&answer("a")) };
+        let over = SceneTranscript { is_over: true, ..transcript(&answer("a")) };
         assert!(harm(&over).unwrap().what.contains("gone"));
     }
 }

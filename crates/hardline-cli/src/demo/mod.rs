@@ -7,7 +7,7 @@ mod client;
 mod harm;
 mod page;
 mod scene;
-mod seen;
+mod transcript;
 
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;

@@ -9,7 +9,7 @@ use memchr::memmem;
 
 use super::harm::harm;
 use super::scene::Scene;
-use super::seen::{Arrived, Seen};
+use super::transcript::{Arrived, SceneTranscript};
 use crate::terminal::Pieces;
 
 const WIDTH: usize = 80;
@@ -49,7 +49,7 @@ pub(super) struct Totals {
 
 impl Totals {
     /// Counts one scene.
-    pub(super) fn add(&mut self, bare: &Seen, safe: &Seen) {
+    pub(super) fn add(&mut self, bare: &SceneTranscript, safe: &SceneTranscript) {
         self.scenes += 1;
         self.harmed += usize::from(harm(bare).is_some());
         self.stopped += usize::from(harm(safe).is_none());
@@ -93,7 +93,12 @@ impl Page {
     }
 
     /// Prints the outcome of a scene for both clients.
-    pub(super) fn outcome(&mut self, scene: &Scene, bare: &Seen, safe: &Seen) -> io::Result<()> {
+    pub(super) fn outcome(
+        &mut self,
+        scene: &Scene,
+        bare: &SceneTranscript,
+        safe: &SceneTranscript,
+    ) -> io::Result<()> {
         match harm(bare) {
             Some(harm) => {
                 let line = harm.line.and_then(|line| bare.lines.get(line));

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::own::{find_in_path, is_executable, is_same_program};
-use super::report::{File, Report, Server, Status};
+use super::report::{File, Report, ServerReport, Status};
 #[cfg(unix)]
 use crate::directory;
 use crate::install::document::{Document, Format};
@@ -47,7 +47,7 @@ pub(super) fn check(report: &mut Report, selection: &Selection, program: &Progra
     Ok(())
 }
 
-fn servers(target: &Target) -> Result<Option<Vec<server::Server>>> {
+fn servers(target: &Target) -> Result<Option<Vec<server::ServerEntry>>> {
     let Some(original) = Original::read(&target.path)? else { return Ok(None) };
     let document = Document::parse(&original.bytes, Format::of(&target.path, &original.bytes))?;
     server::find(&document, target.places).map(Some)
@@ -62,7 +62,7 @@ type Problem = (&'static str, Status, String);
 fn file(
     report: &mut Report,
     target: Target,
-    found: Vec<server::Server>,
+    found: Vec<server::ServerEntry>,
     program: &Program,
     commands: &mut Commands,
 ) {
@@ -96,7 +96,7 @@ fn file(
         let name = server.title();
         let describe = |(id, status, why)| (id, status, format!("{place}: {name}: {why}"));
         details.extend(problems.into_iter().map(describe));
-        servers.push(Server { name: server.name, kind, is_broken, command, is_fixable });
+        servers.push(ServerReport { name: server.name, kind, is_broken, command, is_fixable });
     }
     let has_plain = servers.iter().any(|server| server.kind == "plain");
     let detail = format!("{path}: {}", counts(&servers));
@@ -225,7 +225,7 @@ fn shared(commands: &mut Commands, name: &str, command: Vec<String>, path: &str)
         .then(|| format!("{} has another server of this name; both share pins and policy", first.1))
 }
 
-fn counts(servers: &[Server]) -> String {
+fn counts(servers: &[ServerReport]) -> String {
     let kinds = [
         ("wrapped", "guarded"),
         ("plain", "not guarded (hardline install)"),

@@ -40,11 +40,11 @@ pub(super) struct Check {
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) target: Target,
-    pub(super) servers: Vec<Server>,
+    pub(super) servers: Vec<ServerReport>,
 }
 
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct ServerReport {
     pub(super) name: String,
     /// `wrapped`, `plain`, `remote`, `builtin` or `odd`.
     pub(super) kind: &'static str,

@@ -11,7 +11,7 @@ use super::document::{Document, Format};
 use super::edit::{self, EntryChange};
 use super::file::{Original, Replaced};
 use super::select::{Selection, Target};
-use super::server::{self, EntryKind, Server};
+use super::server::{self, EntryKind, ServerEntry};
 
 /// Limit on attempts for a file that another program keeps writing.
 const ATTEMPTS: usize = 5;
@@ -91,7 +91,7 @@ pub(crate) fn run(
 /// Planned contents of a file.
 struct Plan<'a> {
     document: Document,
-    servers: Vec<Server>,
+    servers: Vec<ServerEntry>,
     selection: &'a Selection,
     action: Action<'a>,
     /// File contents without `hardline wrap`.
@@ -116,7 +116,7 @@ impl<'a> Plan<'a> {
     ) -> Result<Self> {
         let document = Document::parse(&original.bytes, Format::of(&target.path, &original.bytes))?;
         let servers = server::find(&document, target.places)?;
-        let is_wrapped = |server: &&Server| matches!(server.kind, EntryKind::Wrapped { .. });
+        let is_wrapped = |server: &&ServerEntry| matches!(server.kind, EntryKind::Wrapped { .. });
         let wrapped: Vec<_> = servers.iter().filter(is_wrapped).collect();
         let chosen: Vec<_> = servers.iter().filter(|server| selection.has(server)).collect();
         let (added, mut by_hand) = recorded(backups, original, action, &wrapped);
@@ -128,7 +128,7 @@ impl<'a> Plan<'a> {
             }
             _ => Vec::new(),
         };
-        let is_ours = |server: &&&Server| !by_hand.contains(&server.path);
+        let is_ours = |server: &&&ServerEntry| !by_hand.contains(&server.path);
         let ours: Vec<_> = wrapped.iter().filter(is_ours).copied().collect();
         let unwrap = EntryChange::Unwrap { added: &added };
         // The backup is byte-exact; without one, the entries are unwrapped in the current text.
@@ -170,7 +170,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns true if a server stays wrapped on uninstall.
-    fn is_kept(&self, server: &Server) -> bool {
+    fn is_kept(&self, server: &ServerEntry) -> bool {
         matches!(self.action, Action::Uninstall) && self.by_hand.contains(&server.path)
     }
 
@@ -215,7 +215,7 @@ fn recorded(
     backups: &Backups,
     original: &Original,
     action: Action<'_>,
-    wrapped: &[&Server],
+    wrapped: &[&ServerEntry],
 ) -> (Vec<Vec<String>>, Vec<Vec<String>>) {
     let paths = || wrapped.iter().map(|server| server.path.clone()).collect();
     let (added, mut by_hand) = match backups.record(&original.path) {
@@ -232,13 +232,13 @@ fn recorded(
 fn still_added(
     mut added: Vec<Vec<String>>,
     action: Action<'_>,
-    wrapped: &[&Server],
-    chosen: &[&Server],
+    wrapped: &[&ServerEntry],
+    chosen: &[&ServerEntry],
 ) -> Vec<Vec<String>> {
     // Entries that were removed from the file lose their record.
     added.retain(|path| wrapped.iter().any(|server| server.path == *path));
     if let Action::Install { .. } = action {
-        let has_no_args = |server: &&&Server| match &server.kind {
+        let has_no_args = |server: &&&ServerEntry| match &server.kind {
             EntryKind::Plain(launch) => launch.args.is_none(),
             _ => false,
         };

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail, ensure};
 use hardline_wire::splice::splice;
 
 use super::document::{Document, Format, Node, Value};
-use super::server::{ArgumentList, EntryKind, EntryLaunch, Server};
+use super::server::{ArgumentList, EntryKind, EntryLaunch, ServerEntry};
 use super::toml;
 
 /// Change to the entries of servers.
@@ -38,7 +38,7 @@ pub(crate) enum EntryChange<'a> {
 /// The text is written in a way that this module cannot change safely.
 pub(crate) fn apply(
     document: &Document,
-    servers: &[&Server],
+    servers: &[&ServerEntry],
     change: &EntryChange<'_>,
 ) -> Result<String> {
     let mut edits = Vec::new();
@@ -72,7 +72,7 @@ struct Step {
 type Edit = (Range<usize>, String);
 
 impl Step {
-    fn new(document: &Document, server: &Server, change: &EntryChange<'_>) -> Option<Self> {
+    fn new(document: &Document, server: &ServerEntry, change: &EntryChange<'_>) -> Option<Self> {
         match (change, &server.kind) {
             (EntryChange::Wrap { program, options }, EntryKind::Plain(launch)) => {
                 Some(Self::wrap(document, launch, &server.name, program, options))

@@ -47,7 +47,7 @@ impl Program {
         if !is_hardline(&path) {
             bail!("{path} is not named hardline, so uninstall could not recognize it; rename it");
         }
-        let warning = passing(Path::new(&path)).map(|what| {
+        let warning = temporary_location(Path::new(&path)).map(|what| {
             format!("{path} is in {what}: servers will not start after it is deleted; install hardline first")
         });
         Ok(Self { path, warning })
@@ -113,7 +113,7 @@ fn is_safe(_: &Path) -> bool {
 }
 
 /// Names the directory of a program if its files do not last.
-pub(crate) fn passing(program: &Path) -> Option<&'static str> {
+pub(crate) fn temporary_location(program: &Path) -> Option<&'static str> {
     let parts: Vec<_> = program.iter().filter_map(|part| part.to_str()).collect();
     let is_build = |pair: &[&str]| matches!(pair, ["target", "debug" | "release"]);
     // `cargo clean` deletes it.
@@ -180,8 +180,11 @@ mod tests {
 
     #[test]
     fn notices_what_does_not_last() {
-        assert!(passing(Path::new("/home/me/src/hardline/target/release/hardline")).is_some());
-        assert!(passing(Path::new("/tmp/hardline")).is_some());
-        assert_eq!(passing(Path::new("/usr/bin/hardline")), None);
+        assert!(
+            temporary_location(Path::new("/home/me/src/hardline/target/release/hardline"))
+                .is_some()
+        );
+        assert!(temporary_location(Path::new("/tmp/hardline")).is_some());
+        assert_eq!(temporary_location(Path::new("/usr/bin/hardline")), None);
     }
 }

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::builder::PossibleValuesParser;
 
 use super::client::{ALL_PLACES, CLIENTS, System, expand};
-use super::server::{Keys, Server};
+use super::server::{Keys, ServerEntry};
 
 /// Options that select files and servers.
 #[derive(Debug, Default, clap::Args)]
@@ -89,7 +89,7 @@ impl Selection {
     }
 
     /// Returns true if a server is selected.
-    pub(crate) fn has(&self, server: &Server) -> bool {
+    pub(crate) fn has(&self, server: &ServerEntry) -> bool {
         self.servers.is_empty() || self.servers.contains(&server.name)
     }
 

@@ -19,7 +19,7 @@ const ADDRESSES: &[&str] = &["url", "httpUrl", "serverUrl", "server_url"];
 
 /// A server entry.
 #[derive(Clone, Debug)]
-pub(crate) struct Server {
+pub(crate) struct ServerEntry {
     /// All keys from the root to the entry.
     pub(crate) path: Vec<String>,
     pub(crate) name: String,
@@ -79,7 +79,7 @@ pub(crate) struct Literal {
     pub(crate) text: String,
 }
 
-impl Server {
+impl ServerEntry {
     /// Returns the name, with the project of the server if it has one. Unique in the file.
     pub(crate) fn title(&self) -> String {
         let name = Excerpt::new(self.name.as_bytes(), 80);
@@ -98,7 +98,7 @@ impl Server {
 ///
 /// A key on the path to the servers, or a server name, occurs twice. Some clients use the first one
 /// and some the last.
-pub(crate) fn find(document: &Document, places: &[Keys]) -> Result<Vec<Server>> {
+pub(crate) fn find(document: &Document, places: &[Keys]) -> Result<Vec<ServerEntry>> {
     let mut servers = Vec::new();
     let Some(root) = &document.root else { return Ok(servers) };
     if root.members().is_none() {
@@ -125,7 +125,7 @@ fn descend(
     node: &Node,
     keys: &[&str],
     path: &mut Vec<String>,
-    servers: &mut Vec<Server>,
+    servers: &mut Vec<ServerEntry>,
 ) -> Result<()> {
     let Some(members) = node.members() else { return Ok(()) };
     let Some((first, rest)) = keys.split_first() else {
@@ -146,7 +146,7 @@ fn descend(
                 }
                 kind => kind,
             };
-            servers.push(Server { path, name: key.clone(), start, line, kind });
+            servers.push(ServerEntry { path, name: key.clone(), start, line, kind });
         }
         return Ok(());
     };

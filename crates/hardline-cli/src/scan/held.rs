@@ -109,7 +109,7 @@ impl Held {
         scanner: &mut LineScanner<'_, '_>,
     ) -> Result<(), Stop> {
         // The lines turned out to be parts of a message, so they no longer count as refused.
-        scanner.report.seen.refused -= self.refused;
+        scanner.report.totals.refused -= self.refused;
         let findings = scanner.judge_joined(Direction::ServerToClient, text);
         let mut finder = self.finder(scanner.encoding);
         // Joining escapes characters, so offsets differ from those in the file.

@@ -80,14 +80,14 @@ impl LineScanner<'_, '_> {
             return judged;
         }
         judged.findings = self.judge(direction, line);
-        self.report.seen.frames += 1;
+        self.report.totals.frames += 1;
         match line.content {
             Content::Whole(text) => self.count(text, &judged.findings),
             Content::Overlong(overlong) => {
-                let seen = &mut self.report.seen;
-                seen.overlong += overlong.length;
+                let totals = &mut self.report.totals;
+                totals.overlong += overlong.length;
                 // The caller has counted the line as scanned, which it was not.
-                seen.bytes = seen.bytes.saturating_sub(overlong.length);
+                totals.bytes = totals.bytes.saturating_sub(overlong.length);
             }
         }
         judged
@@ -131,11 +131,11 @@ impl LineScanner<'_, '_> {
 
     /// Counts a message or a refused line.
     fn count(&mut self, text: &[u8], findings: &[Finding]) {
-        let seen = &mut self.report.seen;
+        let totals = &mut self.report.totals;
         if findings.iter().any(is_refusal) {
-            seen.refused += 1;
+            totals.refused += 1;
         } else {
-            seen.strings += count_strings(text);
+            totals.strings += count_strings(text);
         }
     }
 

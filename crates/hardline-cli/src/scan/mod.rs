@@ -136,9 +136,9 @@ pub(crate) fn run(args: &ScanArgs) -> Result<ExitCode> {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
         Err(error) => return Err(error).context("cannot write to standard output"),
     }
-    let is_over = report.seen.worst().is_some_and(|worst| args.fail_on <= worst);
+    let is_over = report.totals.worst().is_some_and(|worst| args.fail_on <= worst);
     // An unreadable file outranks findings, because the scan is incomplete.
-    Ok(match (report.seen.unread.is_empty(), is_over) {
+    Ok(match (report.totals.unread.is_empty(), is_over) {
         (false, _) => ExitCode::from(2),
         (true, true) => ExitCode::from(1),
         (true, false) => ExitCode::SUCCESS,

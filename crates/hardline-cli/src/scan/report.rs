@@ -48,7 +48,7 @@ pub(super) struct File {
 
 /// Counts of what was scanned, and of what was not.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ScanTotals {
     /// Number of files of each kind, in the order of [`KINDS`].
     pub(super) files: [u64; KINDS.len()],
     /// Bytes that were scanned.
@@ -73,7 +73,7 @@ pub(super) const KINDS: [Kind; 4] = [Kind::Text, Kind::Binary, Kind::Transcript,
 
 /// Collects findings.
 pub(super) struct Report<'a> {
-    pub(super) seen: Seen,
+    pub(super) totals: ScanTotals,
     pub(super) file: File,
     output: &'a mut Output,
     printer: Box<dyn Printer>,
@@ -89,7 +89,7 @@ impl<'a> Report<'a> {
         server: Option<&'a str>,
     ) -> Self {
         let file = File { name: String::new(), path: String::new(), kind: Kind::Text };
-        Self { seen: Seen::default(), file, output, printer, policy, server }
+        Self { totals: ScanTotals::default(), file, output, printer, policy, server }
     }
 
     pub(super) fn begin(&mut self) -> io::Result<()> {
@@ -105,7 +105,7 @@ impl<'a> Report<'a> {
     /// Counts the file by its kind.
     pub(super) fn count_file(&mut self) {
         let index = KINDS.iter().position(|kind| *kind == self.file.kind);
-        if let Some(count) = index.and_then(|index| self.seen.files.get_mut(index)) {
+        if let Some(count) = index.and_then(|index| self.totals.files.get_mut(index)) {
             *count += 1;
         }
     }
@@ -172,7 +172,7 @@ impl<'a> Report<'a> {
 
     fn add(&mut self, located: &Located) -> io::Result<()> {
         let index = Severity::ALL.iter().position(|it| *it == located.severity);
-        if let Some(count) = index.and_then(|index| self.seen.findings.get_mut(index)) {
+        if let Some(count) = index.and_then(|index| self.totals.findings.get_mut(index)) {
             *count += 1;
         }
         let Self { printer, output, file, .. } = self;
@@ -184,7 +184,7 @@ impl<'a> Report<'a> {
         let error = error.to_string();
         // At once: a long scan ends much later.
         self.output.complain(&format!("cannot read {}: {error}", self.file.name));
-        self.seen.unread.push((self.file.clone(), error));
+        self.totals.unread.push((self.file.clone(), error));
     }
 
     /// Flushes the output, because more input may take long.
@@ -198,15 +198,15 @@ impl<'a> Report<'a> {
     }
 
     pub(super) fn end(&mut self) -> io::Result<()> {
-        let Self { printer, output, seen, .. } = self;
+        let Self { printer, output, totals, .. } = self;
         // The bar must be gone before the summary.
         output.finish();
-        output.print(|out| printer.end(out, seen))?;
+        output.print(|out| printer.end(out, totals))?;
         output.flush()
     }
 }
 
-impl Seen {
+impl ScanTotals {
     /// Returns the severity of the worst finding.
     pub(super) fn worst(&self) -> Option<Severity> {
         let all = Severity::ALL.into_iter().zip(self.findings);

@@ -34,9 +34,9 @@ pub(super) fn scan(
         }
     }
     // The raw reading covers the same bytes, so it is not counted.
-    report.seen.bytes += decoded.place.offset;
-    report.seen.cut_lines += decoded.windows.cut_lines;
-    report.seen.not_text += decoded.windows.replaced + source.replaced();
+    report.totals.bytes += decoded.place.offset;
+    report.totals.cut_lines += decoded.windows.cut_lines;
+    report.totals.not_text += decoded.windows.replaced + source.replaced();
     Ok(())
 }
 

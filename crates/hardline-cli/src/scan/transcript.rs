@@ -50,7 +50,7 @@ pub(super) fn scan(
             let read = before.get(..before.len() - rest.len()).unwrap_or_default();
             end.advance(read, encoding);
             let Some(line) = line else { break };
-            scanner.report.seen.bytes += end.offset - start.offset;
+            scanner.report.totals.bytes += end.offset - start.offset;
             let mut place = start;
             if line.has_bom {
                 // The framer strips the mark, so the content starts after it.
@@ -60,7 +60,7 @@ pub(super) fn scan(
             start = end;
         }
         if chunk.is_empty() {
-            report.seen.not_text += source.replaced();
+            report.totals.not_text += source.replaced();
             return reader.torn.finish(&mut LineScanner { judges, report, encoding });
         }
     }

@@ -21,7 +21,7 @@ use hardline_wire::limits::Limits;
 use hardline_wire::line::LineFramer;
 
 use attack::{Attack, Next};
-use server::Server;
+use server::HostileServer;
 
 #[cfg(unix)]
 pub(crate) use tool::{ECHO, LATER};
@@ -30,7 +30,7 @@ const CHUNK: usize = 64 << 10;
 
 /// Serves until standard input ends. With `attack`, every call triggers that attack.
 pub(super) fn run(attack: Option<&'static Attack>) -> Result<ExitCode> {
-    match serve(&mut Server::new(attack), &mut io::stdin().lock(), &mut io::stdout()) {
+    match serve(&mut HostileServer::new(attack), &mut io::stdin().lock(), &mut io::stdout()) {
         Ok(code) => Ok(ExitCode::from(code)),
         // The client is gone.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
@@ -53,7 +53,7 @@ pub(super) fn list() -> Result<ExitCode> {
     }
 }
 
-fn serve(server: &mut Server, input: &mut dyn Read, out: &mut dyn Write) -> io::Result<u8> {
+fn serve(server: &mut HostileServer, input: &mut dyn Read, out: &mut dyn Write) -> io::Result<u8> {
     let mut framer = LineFramer::new(&Limits::default());
     let mut buffer = vec![0; CHUNK];
     loop {

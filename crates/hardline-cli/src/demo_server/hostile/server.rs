@@ -15,7 +15,7 @@ use super::tool::{ECHO, LATER, Offer};
 
 /// The server and its session state.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct HostileServer {
     /// Attack that every call triggers; without it, the tool's name selects the attack.
     only: Option<&'static Attack>,
     /// True after the client's `notifications/initialized`.
@@ -47,7 +47,7 @@ const MAX_WAITING: usize = 1024;
 const NEWEST: Version = Version::LATEST_WITH_HANDSHAKE;
 const VERSION_KEY: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 
-impl Server {
+impl HostileServer {
     pub(super) fn new(only: Option<&'static Attack>) -> Self {
         Self { only, is_ready: false, offer: Offer::default(), waiting: Vec::new() }
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::super::kind::Kind;
-use super::super::report::{File, KINDS, Located, Seen};
+use super::super::report::{File, KINDS, Located, ScanTotals};
 use super::Printer;
 use crate::json;
 
@@ -80,25 +80,25 @@ impl Printer for Json {
         write!(out, "{comma}\n{}", json::line(&value)?)
     }
 
-    fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()> {
-        let of = |kind| KINDS.into_iter().zip(seen.files).find(|it| it.0 == kind).map(|it| it.1);
+    fn end(&mut self, out: &mut dyn Write, totals: &ScanTotals) -> io::Result<()> {
+        let of = |kind| KINDS.into_iter().zip(totals.files).find(|it| it.0 == kind).map(|it| it.1);
         let scanned = serde_json::to_string(&Scanned {
-            files: seen.all_files(),
+            files: totals.all_files(),
             texts: of(Kind::Text),
             binaries: of(Kind::Binary),
             transcripts: of(Kind::Transcript),
             recordings: of(Kind::Recording),
-            bytes: seen.bytes,
-            frames: seen.frames,
-            strings: seen.strings,
+            bytes: totals.bytes,
+            frames: totals.frames,
+            strings: totals.strings,
         })?;
         let not_scanned = serde_json::to_string(&NotScanned {
-            overlong_bytes: seen.overlong,
-            refused_frames: seen.refused,
-            cut_lines: seen.cut_lines,
-            not_text_bytes: seen.not_text,
+            overlong_bytes: totals.overlong,
+            refused_frames: totals.refused,
+            cut_lines: totals.cut_lines,
+            not_text_bytes: totals.not_text,
         })?;
-        let errors: Vec<Value> = seen
+        let errors: Vec<Value> = totals
             .unread
             .iter()
             .map(|(file, error)| serde_json::json!({"file": file.path, "error": error}))

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use hardline_guard::Rule;
 
 use super::Format;
-use super::report::{File, Located, Seen};
+use super::report::{File, Located, ScanTotals};
 
 pub(crate) use text::color;
 
@@ -17,7 +17,7 @@ pub(crate) use text::color;
 pub(super) trait Printer {
     fn begin(&mut self, out: &mut dyn Write) -> io::Result<()>;
     fn finding(&mut self, out: &mut dyn Write, file: &File, located: &Located) -> io::Result<()>;
-    fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()>;
+    fn end(&mut self, out: &mut dyn Write, totals: &ScanTotals) -> io::Result<()>;
 
     /// Returns true if a finding of a rule is shown with a snippet of its line.
     fn wants_snippet(&self, _: &File, _: Rule) -> bool {

@@ -6,7 +6,7 @@ use hardline_guard::{Direction, Rule, Severity, explain};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use super::super::report::{File, Located, Seen};
+use super::super::report::{File, Located, ScanTotals};
 use super::Printer;
 use crate::json::line;
 
@@ -82,8 +82,8 @@ impl Printer for Sarif {
         write!(out, "{comma}\n{}", line(&value)?)
     }
 
-    fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()> {
-        let notifications: Vec<Value> = seen
+    fn end(&mut self, out: &mut dyn Write, totals: &ScanTotals) -> io::Result<()> {
+        let notifications: Vec<Value> = totals
             .unread
             .iter()
             .map(|(file, error)| {
@@ -95,7 +95,7 @@ impl Printer for Sarif {
             })
             .collect();
         let invocation = json!({
-            "executionSuccessful": seen.unread.is_empty(),
+            "executionSuccessful": totals.unread.is_empty(),
             "toolExecutionNotifications": notifications,
         });
         writeln!(out, "\n],\n\"invocations\":[{}]}}]}}", line(&invocation)?)

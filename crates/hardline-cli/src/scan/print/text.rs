@@ -8,7 +8,7 @@ use bytesize::ByteSize;
 use hardline_guard::{Rule, Severity};
 
 use super::super::kind::Kind;
-use super::super::report::{File, KINDS, Located, Seen};
+use super::super::report::{File, KINDS, Located, ScanTotals};
 use super::Printer;
 
 /// Limit on shown findings of one rule in a binary file, because there are thousands.
@@ -107,11 +107,11 @@ impl Printer for Text {
         writeln!(out, "    {dim}at {at}; action: {}{dim:#}", located.action.name())
     }
 
-    fn end(&mut self, out: &mut dyn Write, seen: &Seen) -> io::Result<()> {
+    fn end(&mut self, out: &mut dyn Write, totals: &ScanTotals) -> io::Result<()> {
         self.end_binary(out)?;
-        writeln!(out, "{}", found(seen))?;
-        writeln!(out, "scanned: {}", scanned(seen))?;
-        writeln!(out, "not scanned: {}", not_scanned(seen))?;
+        writeln!(out, "{}", found(totals))?;
+        writeln!(out, "scanned: {}", scanned(totals))?;
+        writeln!(out, "not scanned: {}", not_scanned(totals))?;
         if let Some((_, rule)) = self.example {
             writeln!(out, "more about a rule: hardline scan --explain {rule}")?;
         }
@@ -131,56 +131,56 @@ pub(crate) fn color(severity: Severity) -> Style {
 }
 
 /// Returns the number of findings, in total and of each severity.
-fn found(seen: &Seen) -> String {
-    let all = counted(seen.all_findings(), "finding", "findings");
-    let counts = Severity::ALL.into_iter().zip(seen.findings).rev().filter(|(_, it)| *it > 0);
+fn found(totals: &ScanTotals) -> String {
+    let all = counted(totals.all_findings(), "finding", "findings");
+    let counts = Severity::ALL.into_iter().zip(totals.findings).rev().filter(|(_, it)| *it > 0);
     let counts: Vec<_> = counts.map(|(severity, count)| format!("{count} {severity}")).collect();
     if counts.is_empty() { all } else { format!("{all}: {}", counts.join(", ")) }
 }
 
-fn scanned(seen: &Seen) -> String {
+fn scanned(totals: &ScanTotals) -> String {
     let mut parts = Vec::new();
-    for (kind, count) in KINDS.into_iter().zip(seen.files).filter(|(_, count)| *count > 0) {
+    for (kind, count) in KINDS.into_iter().zip(totals.files).filter(|(_, count)| *count > 0) {
         let (one, many) = kind.names();
         parts.push(counted(count, one, many));
     }
     if parts.is_empty() {
         return "nothing".to_owned();
     }
-    parts.push(size(seen.bytes));
-    if seen.frames > 0 {
-        parts.push(counted(seen.frames, "frame", "frames"));
-        parts.push(counted(seen.strings, "string", "strings"));
+    parts.push(size(totals.bytes));
+    if totals.frames > 0 {
+        parts.push(counted(totals.frames, "frame", "frames"));
+        parts.push(counted(totals.strings, "string", "strings"));
     }
     parts.join(", ")
 }
 
-fn not_scanned(seen: &Seen) -> String {
+fn not_scanned(totals: &ScanTotals) -> String {
     let mut parts = Vec::new();
     let mut add = |count: u64, part: String| {
         if count > 0 {
             parts.push(part);
         }
     };
-    let unread = seen.unread.len() as u64;
+    let unread = totals.unread.len() as u64;
     add(unread, counted(unread, "file that could not be read", "files that could not be read"));
-    add(seen.overlong, format!("{} of lines over the size limit", size(seen.overlong)));
+    add(totals.overlong, format!("{} of lines over the size limit", size(totals.overlong)));
     let refused =
-        counted(seen.refused, "line that is not a message", "lines that are not messages");
+        counted(totals.refused, "line that is not a message", "lines that are not messages");
     let refused = format!("the strings of {refused}");
-    add(seen.refused, refused);
+    add(totals.refused, refused);
     let cut = counted(
-        seen.cut_lines,
+        totals.cut_lines,
         "very long line as a whole (it was scanned in pieces)",
         "very long lines as a whole (they were scanned in pieces)",
     );
-    add(seen.cut_lines, cut);
+    add(totals.cut_lines, cut);
     let not_text = counted(
-        seen.not_text,
+        totals.not_text,
         "byte that is not text (scanned as a question mark)",
         "bytes that are not text (scanned as question marks)",
     );
-    add(seen.not_text, not_text);
+    add(totals.not_text, not_text);
     if parts.is_empty() { "nothing".to_owned() } else { parts.join("; ") }
 }
 

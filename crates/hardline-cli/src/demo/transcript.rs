@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// All lines of a scene, in order.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct SceneTranscript {
     pub(super) lines: Vec<Arrived>,
     /// Ids of the client's requests.
     pub(super) asked: Vec<i64>,
@@ -60,7 +60,7 @@ impl Arrived {
     }
 }
 
-impl Seen {
+impl SceneTranscript {
     pub(super) fn add(&mut self, line: Arrived) {
         if self.lines.len() < MAX_LINES {
             self.lines.push(line);

@@ -102,7 +102,8 @@ impl Command {
             self.program = Program::of(name).or(self.program);
             return None;
         }
-        if key::is_secret(name.as_bytes()) {
+        // `--api-key=1234` has its value: the next word is another argument.
+        if !name.contains('=') && key::is_secret(name.as_bytes()) {
             self.next = Next::Secret;
         }
         let option = self.program?.option(bytes)?;

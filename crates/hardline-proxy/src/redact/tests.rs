@@ -173,6 +173,7 @@ fn command_lines_are_redacted() {
     };
     check(&["npx", "s", "--token", "abc", "-v"], &["npx", "s", "--token", "[redacted]", "-v"]);
     check(&["s", "--api-key=abc", "x"], &["s", "--api-key=[redacted]", "x"]);
+    check(&["s", "--api-key=1234", "x"], &["s", "--api-key=[redacted]", "x"]);
     check(&["s", "postgres://u:p@h/d"], &["s", "postgres://u:[redacted]@h/d"]);
     check(&["env", "API_KEY=abc", "s"], &["env", "API_KEY=[redacted]", "s"]);
     check(&["s", "--token", "--verbose"], &["s", "--token", "--verbose"]);

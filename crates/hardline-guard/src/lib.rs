@@ -17,6 +17,7 @@ pub mod join;
 pub mod launch;
 pub mod pin;
 pub mod policy;
+pub mod redact;
 pub mod rule;
 pub mod sanitize;
 pub mod scan;

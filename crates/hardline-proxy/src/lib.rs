@@ -8,7 +8,6 @@ pub mod launch;
 pub mod notice;
 pub mod pins;
 pub mod record;
-pub mod redact;
 pub mod relay;
 pub mod state;
 mod verdict;

@@ -28,8 +28,8 @@ use hardline_wire::encode::push_json_string;
 
 use crate::audit::time::Time;
 use crate::notice::CheckedLine;
-use crate::redact::redact;
 use crate::verdict::Verdict;
+use hardline_guard::redact::redact;
 
 /// Limit on the bytes that wait to be written.
 const MAX_WAITING: usize = 64 << 20;

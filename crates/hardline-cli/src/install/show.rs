@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
-use hardline_proxy::redact::{is_secret_key, redact_command, redact_text};
+use hardline_guard::redact::{REDACTED, may_be_secret_key, redact_command, redact_text};
 use similar::{ChangeTag, DiffOp, TextDiff};
 
 use super::document::{Document, Format, Node, Value};
@@ -17,11 +17,8 @@ use crate::terminal::Pieces;
 
 /// Keys of objects whose values are often secret.
 const SECRETS: &[&str] = &["env", "environment", "headers", "http_headers"];
-/// Parts of key names that mark a secret value.
-const SECRET_PARTS: &[&str] = &["secret", "passw", "token", "credential"];
 /// Options that are followed by an environment variable and its value.
 const ENVIRONMENT: &[&str] = &["-e", "--env"];
-const MASK: &str = "\"…\"";
 /// Lines of context around a change.
 const CONTEXT: usize = 2;
 
@@ -125,12 +122,12 @@ impl Search<'_> {
             Value::Array(items) if key == "args" && !is_secret => self.arguments(items),
             Value::Array(items) => items.iter().for_each(|item| self.find(item, key, is_secret)),
             Value::String(text) if is_secret && !text.is_empty() => {
-                self.hide(node, MASK.to_owned());
+                self.hide(node, format!("\"{REDACTED}\""));
             }
             Value::String(text) => self.replace(node, text, address(key, text)),
             // A number can be a PIN; `true` and `null` reveal nothing.
             Value::Other(text) if is_secret && text.starts_with(|it: char| it.is_ascii_digit()) => {
-                self.hide(node, MASK.to_owned());
+                self.hide(node, format!("\"{REDACTED}\""));
             }
             Value::Other(_) => {}
         }
@@ -142,10 +139,10 @@ impl Search<'_> {
         let mut is_variable = false;
         for (item, (word, redacted)) in items.iter().zip(words.iter().zip(redact_command(&words))) {
             let shown = match word.split_once('=') {
-                Some((name, _)) if is_variable => format!("{name}=…"),
+                Some((name, _)) if is_variable => format!("{name}={REDACTED}"),
                 Some((option, value)) if ENVIRONMENT.contains(&option) => {
                     let name = value.split('=').next().unwrap_or_default();
-                    format!("{option}={name}=…")
+                    format!("{option}={name}={REDACTED}")
                 }
                 _ => redacted,
             };
@@ -174,17 +171,17 @@ impl Search<'_> {
 /// Returns true if everything under a key is secret. An entry with a command is a server, and a
 /// server may have any name.
 fn is_secret_member(key: &str, node: &Node) -> bool {
-    let lower = key.to_ascii_lowercase();
-    let is_named = is_secret_key(key) || SECRET_PARTS.iter().any(|part| lower.contains(part));
     // A server may be named `token-counter`; then the key is no name of a secret.
-    SECRETS.contains(&key) || (is_named && node.member("command").is_none())
+    SECRETS.contains(&key) || (may_be_secret_key(key) && node.member("command").is_none())
 }
 
 /// Returns a text for display; a URL loses its query.
 fn address(key: &str, text: &str) -> String {
     let mut shown = match text.split_once('?') {
         // The query of an address may have a key in it.
-        Some((before, _)) if key.to_ascii_lowercase().ends_with("url") => format!("{before}?…"),
+        Some((before, _)) if key.to_ascii_lowercase().ends_with("url") => {
+            format!("{before}?{REDACTED}")
+        }
         _ => text.to_owned(),
     };
     redact_text(&mut shown);
@@ -206,23 +203,23 @@ mod tests {
     fn what_may_be_secret_is_not_shown() {
         check(
             r#"{"primaryApiKey":"a","oauthAccount":{"token":["b"]},"clientSecret":"c","n":1}"#,
-            r#"{"primaryApiKey":"…","oauthAccount":{"token":["…"]},"clientSecret":"…","n":1}"#,
+            r#"{"primaryApiKey":"[redacted]","oauthAccount":{"token":["[redacted]"]},"clientSecret":"[redacted]","n":1}"#,
         );
         check(
             r#"{"url": "https://u:pw@h/sse?k=v", "environment": {"A": "x", "B": {"C": 7, "D": true}}}"#,
-            r#"{"url": "https://u:[redacted]@h/sse?…", "environment": {"A": "…", "B": {"C": "…", "D": true}}}"#,
+            r#"{"url": "https://u:[redacted]@h/sse?[redacted]", "environment": {"A": "[redacted]", "B": {"C": "[redacted]", "D": true}}}"#,
         );
         check(
             r#"{"args": ["-e", "A=x", "--env=B=y", "--token", "z", "plain=p"], "en\u0076": {"A": "x"}}"#,
-            r#"{"args": ["-e", "A=…", "--env=B=…", "--token", "[redacted]", "plain=p"], "en\u0076": {"A": "…"}}"#,
+            r#"{"args": ["-e", "A=[redacted]", "--env=B=[redacted]", "--token", "[redacted]", "plain=p"], "en\u0076": {"A": "[redacted]"}}"#,
         );
         check(
             "{\"a\": \"b\" // password=hunter2\n, \"mySecretThing\": \"x\"}",
-            "{\"a\": \"b\" // password=[redacted]\n, \"mySecretThing\": \"…\"}",
+            "{\"a\": \"b\" // password=[redacted]\n, \"mySecretThing\": \"[redacted]\"}",
         );
         check(
             "url = 'https://u:pw@h'\n[env]\nA = 'x'\n",
-            "url = \"https://u:[redacted]@h\"\n[env]\nA = \"…\"\n",
+            "url = \"https://u:[redacted]@h\"\n[env]\nA = \"[redacted]\"\n",
         );
         let plain = r#"{"token-server": {"command": "npx"}, "args": ["-y", "/home/me"]}"#;
         check(plain, plain);

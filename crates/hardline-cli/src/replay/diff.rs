@@ -11,7 +11,7 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use hardline_proxy::redact::REDACTED;
+use hardline_guard::redact::REDACTED;
 use hardline_wire::json::{Kind, Value};
 
 use super::path::{Path, Pattern, Step};

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use hardline_proxy::redact::redact;
+use hardline_guard::redact::redact;
 use hardline_wire::encode::{ReplyTo, code, error};
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::frame::Decoder;

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use hardline_guard::Direction;
+use hardline_guard::redact::{REDACTED, redact};
 use hardline_proxy::Verdict;
-use hardline_proxy::redact::{REDACTED, redact};
 use hardline_wire::frame::{Decoder, Frame};
 use hardline_wire::id::Id;
 use hardline_wire::json::Value;

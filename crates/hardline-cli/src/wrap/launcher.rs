@@ -7,9 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hardline_guard::policy::Policy;
+use hardline_guard::redact::redact_text;
 use hardline_guard::{Action, Direction, Found, Rule};
 use hardline_proxy::launch::known::Programs;
-use hardline_proxy::redact::redact_text;
 use hardline_proxy::relay::StartRefusal;
 use hardline_proxy::wrap::{Launcher, WrapError};
 use hardline_transport::process::Command;

@@ -1,40 +1,23 @@
 //! Describes a server for display, without its secrets.
 //!
 //! A file may contain secrets in plain text. `env` and `headers` are never shown. This module also hides
-//! the query of an address, and arguments that are secret by their name or their prefix.
+//! the query of an address, and arguments that the guard's `redact` takes for secrets.
+
+use std::iter;
+
+use hardline_guard::redact::{may_be_secret_option, redact_command};
+use hardline_wire::excerpt::REDACTED;
 
 use super::error::show;
 
-/// Words in the name of a flag or a variable that mark its value as secret.
-const SECRET_WORDS: [&str; 9] =
-    ["key", "token", "secret", "passw", "pwd", "auth", "credential", "bearer", "header"];
-
-/// Prefixes of the keys of well-known services.
-const SECRET_PREFIXES: [&str; 12] = [
-    "sk-",
-    "pk-",
-    "ghp_",
-    "gho_",
-    "ghs_",
-    "github_pat_",
-    "glpat-",
-    "xox",
-    "eyJ",
-    "AKIA",
-    "AIza",
-    "hf_",
-];
-
-/// Replacement for a hidden value.
-const HIDDEN: &str = "…";
-
 /// Describes a command and its arguments.
-pub(super) fn command<'a>(program: &str, args: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn command<'a>(program: &'a str, args: impl Iterator<Item = &'a str>) -> String {
+    let words: Vec<String> = iter::once(program).chain(args).map(str::to_owned).collect();
     let mut shown = quoted(&show(program.as_bytes()));
     let mut is_secret = false;
-    for arg in args {
+    for (arg, redacted) in words.iter().zip(redact_command(&words)).skip(1) {
         shown.push(' ');
-        let (text, is_next_secret) = argument(arg, is_secret);
+        let (text, is_next_secret) = argument(arg, &redacted, is_secret);
         shown.push_str(&quoted(&text));
         is_secret = is_next_secret;
     }
@@ -57,39 +40,29 @@ pub(super) fn url(text: &str) -> String {
     show(text.as_bytes())
 }
 
-/// Describes an argument. Also returns true if the next argument is secret.
-fn argument(arg: &str, is_secret: bool) -> (String, bool) {
+/// Describes an argument, of which `redacted` lacks what is known to be a secret. Also returns true if
+/// the next argument may be secret.
+fn argument(arg: &str, redacted: &str, is_secret: bool) -> (String, bool) {
     let is_variable = arg.contains("${") || arg.starts_with('$');
     if is_secret && !is_variable && !arg.starts_with('-') {
-        return (HIDDEN.to_owned(), false);
+        return (REDACTED.to_owned(), false);
     }
-    let (name, value) = match arg.split_once('=') {
+    let name = match arg.split_once('=') {
         // A `=` in the query of a URL is no `name=value` argument.
-        Some((name, value)) if !name.contains("://") => (name, Some(value)),
-        _ => (arg, None),
+        Some((name, _)) if !name.contains("://") => Some(name),
+        _ => None,
     };
-    let names_secret = has_secret_word(name);
-    match value {
-        Some(value) if !is_variable && (names_secret || is_known_secret(value)) => {
-            (format!("{}={HIDDEN}", show(name.as_bytes())), false)
+    // The name of a variable is no secret.
+    let shown = if is_variable { arg } else { redacted };
+    let may_be_secret = may_be_secret_option(name.unwrap_or(arg));
+    match name {
+        Some(name) if !is_variable && may_be_secret => {
+            (format!("{}={REDACTED}", show(name.as_bytes())), false)
         }
-        _ if arg.contains("://") => (url(arg), false),
-        None if !is_variable && is_known_secret(arg) => (HIDDEN.to_owned(), false),
-        None => (show(arg.as_bytes()), arg.starts_with('-') && names_secret),
-        Some(_) => (show(arg.as_bytes()), false),
+        _ if arg.contains("://") => (url(shown), false),
+        Some(_) => (show(shown.as_bytes()), false),
+        None => (show(shown.as_bytes()), arg.starts_with('-') && may_be_secret),
     }
-}
-
-fn has_secret_word(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    // Tools in the style of curl take a header after `-H`.
-    name == "-h" || SECRET_WORDS.iter().any(|word| name.contains(word))
-}
-
-fn is_known_secret(text: &str) -> bool {
-    const SHORTEST: usize = 12;
-    let text = text.trim_start_matches("Bearer ");
-    text.len() >= SHORTEST && SECRET_PREFIXES.iter().any(|it| text.starts_with(it))
 }
 
 fn quoted(text: &str) -> String {
@@ -118,11 +91,11 @@ mod tests {
 
     #[test]
     fn hides_secret_arguments() {
-        check(&["x", "--api-key", "1234", "y"], "x --api-key … y");
-        check(&["x", "--api-key=1234", "y"], "x --api-key=… y");
-        check(&["x", "-e", "TOKEN=1234"], "x -e TOKEN=…");
-        check(&["x", "ghp_0123456789abcdefghij"], "x …");
-        check(&["x", "--header", "Authorization: Bearer abc"], "x --header …");
+        check(&["x", "--api-key", "1234", "y"], "x --api-key [redacted] y");
+        check(&["x", "--api-key=1234", "y"], "x --api-key=[redacted] y");
+        check(&["x", "-e", "TOKEN=1234"], "x -e TOKEN=[redacted]");
+        check(&["x", "ghp_0123456789abcdefghij"], "x [redacted]");
+        check(&["x", "--header", "Authorization: Bearer abc"], "x --header [redacted]");
         check(&["x", "--token", "--verbose"], "x --token --verbose");
         check(&["x", "https://me:pw@h.example/a?key=1#f"], "x https://h.example/a");
         check(&["x", "postgres://ada:secret@localhost/app"], "x postgres://localhost/app");

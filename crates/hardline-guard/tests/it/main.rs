@@ -10,6 +10,7 @@ mod pin;
 mod policy;
 mod property;
 mod reader;
+mod redact;
 mod safety;
 mod scan;
 mod session;

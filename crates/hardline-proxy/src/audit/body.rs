@@ -1,6 +1,6 @@
 //! Stored text of a message: redacted and shortened.
 
-use crate::redact::redact;
+use hardline_guard::redact::redact;
 
 /// Limit on the stored text of one message, in bytes.
 pub(super) const MAX_BYTES: usize = 64 << 10;

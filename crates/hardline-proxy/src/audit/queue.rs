@@ -12,13 +12,13 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hardline_guard::Found;
+use hardline_guard::redact;
 
 use super::count::Counts;
 use super::table::{
     EndRecord, EventRecord, FindingRecord, Kind, LaunchRecord, MessageRecord, SECOND, kind,
 };
 use super::{Launch, LoggedMessage};
-use crate::redact;
 
 /// Limit on the messages per second that get a row of their own. Further messages are counted.
 pub(super) const MAX_ROWS_PER_SECOND: u32 = 1000;

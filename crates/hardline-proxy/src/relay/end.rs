@@ -11,7 +11,7 @@ use super::restore::OwnRequest;
 use super::unfinished::Cut;
 use super::{Deadlines, Relay, Reply, Restart, Sink, State};
 use crate::notice::Notice;
-use crate::redact::redact_excerpt;
+use hardline_guard::redact::redact_excerpt;
 
 /// Description of a server's end.
 #[derive(Clone, Debug)]

@@ -9,6 +9,5 @@
 mod audit;
 mod linear;
 mod pins;
-mod redact;
 mod relay;
 mod restart;

@@ -219,7 +219,7 @@ fn cline_and_roo_count_seconds() {
         fixture!("cline.json"),
         &[
             "git: uvx mcp-server-git --repository /path/to/repo, 60s",
-            "off: node index.js --api-key …, disabled",
+            "off: node index.js --api-key [redacted], disabled",
             "remote: https://example.com/mcp",
         ],
     );

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
+use hardline_guard::redact;
 use rusqlite::{Result, Transaction, params};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{insert, json, placeholder, row};
 use crate::audit::time::Time;
-use crate::redact;
 
 /// Description of a session at its start.
 #[derive(Clone, Debug)]

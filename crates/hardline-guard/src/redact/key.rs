@@ -96,6 +96,10 @@ const TRAILERS: [&str; 18] = [
     "data",
     "code",
 ];
+/// Parts of a key that may mark a secret.
+const PARTS: [&str; 4] = ["secret", "passw", "token", "credential"];
+/// Further parts of an option or a variable of a command line that may mark a secret.
+const OPTION_PARTS: [&str; 5] = ["key", "pwd", "auth", "bearer", "header"];
 /// Keys in a URL's query that are secret if their values look random.
 const QUERY_KEYS: [&str; 6] =
     ["sig", "key", "signature", "xamzsignature", "xgoogsignature", "hmac"];
@@ -158,6 +162,19 @@ pub(super) fn is_secret(key: &[u8]) -> bool {
         || LAST_WORDS.contains(&last.as_str())
         || ENDS.iter().any(|end| joined.ends_with(end))
         || is_foreign(key)
+}
+
+/// Returns true if a value under this key may be a secret.
+pub(super) fn may_be_secret(key: &str) -> bool {
+    let lower = key.to_ascii_lowercase();
+    is_secret(key.as_bytes()) || PARTS.iter().any(|part| lower.contains(part))
+}
+
+/// Returns true if the value of this option may be a secret.
+pub(super) fn may_be_secret_option(option: &str) -> bool {
+    let lower = option.to_ascii_lowercase();
+    // Tools in the style of curl take a header after `-H`.
+    lower == "-h" || may_be_secret(option) || OPTION_PARTS.iter().any(|part| lower.contains(part))
 }
 
 /// Returns true if a value under this key is a secret only if it looks random: a list of `tokens`

@@ -19,7 +19,7 @@ const CUT: &str = "… ";
 /// Joins the last lines into one, without secrets.
 ///
 /// ```
-/// use hardline_proxy::redact::redact_excerpt;
+/// use hardline_guard::redact::redact_excerpt;
 ///
 /// let lines = ["cannot log in", "API_KEY=d41d8cd98f00b204"].map(String::from);
 /// assert_eq!(redact_excerpt(&lines), "cannot log in | API_KEY=[redacted]");

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::hint::black_box;
 
-use hardline_proxy::redact::redact;
+use hardline_guard::redact::redact;
 use hardline_testkit::generate::{Rng, message, mutate};
 use hardline_testkit::sample;
 use hardline_testkit::work::{Case, Otherwise, assert_linear};

@@ -1,6 +1,7 @@
 //! Redaction: removes secrets from text before it is stored or printed.
 //!
-//! A secret is recognized by its key (`"api_key": "…"`, `password=…`, `Authorization: …`) or by its
+//! All names, prefixes and shapes of secrets are listed here; known secret values are the transport's
+//! `Secrets`. A secret is recognized by its key (`"api_key": "…"`, `password=…`, `Authorization: …`) or by its
 //! own shape (`ghp_…`, a private key in PEM, a password in a URL). In JSON, object keys are checked
 //! at any depth, also in JSON that is quoted in strings. Anything else is treated as text.
 //!
@@ -43,9 +44,16 @@ pub fn redact_text(text: &mut String) {
     }
 }
 
-/// Returns true if a value under this key is a secret.
-pub fn is_secret_key(key: &str) -> bool {
-    key::is_secret(key.as_bytes())
+/// Returns true if a value under this key of a configuration may be a secret. Recognizes more than
+/// [`redact`] does, because hiding a harmless setting costs little.
+pub fn may_be_secret_key(key: &str) -> bool {
+    key::may_be_secret(key)
+}
+
+/// Returns true if the value of this option of a command line may be a secret. `option` may also be
+/// the name of a variable. Recognizes more than [`may_be_secret_key`].
+pub fn may_be_secret_option(option: &str) -> bool {
+    key::may_be_secret_option(option)
 }
 
 /// Redacts a command line, including secrets in the word after an option.

@@ -6,7 +6,7 @@
 //!
 //! Invariants:
 //! - Each rule has a text with all its parts (checked by a test).
-//! - `docs/rules.md` equals the output of [`page`] (checked by a test).
+//! - The page of rules in the repository equals the output of [`page`] (checked by a test).
 //! - The policy in each text is valid, and allows that rule and nothing else (checked by a test).
 
 use std::fmt::Write;
@@ -18,7 +18,7 @@ use crate::rule::{Action, Rule};
 /// Heading before which the table of profiles is inserted.
 const ALLOWING: &str = "### Allow it narrowly\n";
 
-/// Returns the documentation of a rule as Markdown, equal to its section of `docs/rules.md`.
+/// Returns the documentation of a rule as Markdown: one section of [`page`].
 ///
 /// ```
 /// use hardline_guard::Rule;
@@ -52,7 +52,7 @@ pub fn narrow_allow(rule: Rule) -> String {
     text
 }
 
-/// Returns the complete text of `docs/rules.md`.
+/// Returns the documentation of all rules as Markdown.
 pub fn page() -> String {
     let mut text = String::from(include_str!("intro.md"));
     text.push_str("\n| rule | severity | balanced | strict | finds |\n|---|---|---|---|---|\n");

@@ -13,6 +13,35 @@
 //! [rmcp](https://docs.rs/rmcp) in these roles. [`process`] starts servers as child processes and leaves none behind. With
 //! the feature `http`, there are client transports over HTTP.
 //!
+//! A [`LineTransport`](client::LineTransport) opens the client's side of a session over a pair of streams:
+//!
+//! ```
+//! use hardline_transport::EndpointSettings;
+//! use hardline_transport::client::{AnswerOutcome, LineTransport, OutgoingRequest, Transport};
+//! use tokio::io::{AsyncReadExt, AsyncWriteExt};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (here, mut server) = tokio::io::duplex(1024);
+//! let (input, output) = tokio::io::split(here);
+//! let session = LineTransport::new(input, output, EndpointSettings::default());
+//!
+//! let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+//! let answering = async {
+//!     let mut line = vec![0; ping.len() + 1];
+//!     server.read_exact(&mut line).await?;
+//!     // The second line is no message. It does not end the session.
+//!     server.write_all(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\nwarning: ...\n").await
+//! };
+//! let request = OutgoingRequest::new(1, "ping", ping);
+//! let (answer, answered) = tokio::join!(session.request(request), answering);
+//! answered?;
+//! assert_eq!(answer?.outcome(), AnswerOutcome::Result("{}"));
+//! session.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! The session rules are in a module without I/O. Framing and parsing, also without I/O, are in
 //! [`hardline_wire`]. This crate contains no policy.
 

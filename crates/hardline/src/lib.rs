@@ -82,9 +82,11 @@
 //! # Versions
 //!
 //! The minimum supported Rust version is the `rust-version` of the package; raising it is a minor
-//! release. Types of other crates in this API, and the releases that change them: `rmcp` (features
-//! `server`, `rmcp-client` and `client`), `tokio`'s I/O traits, `serde_json::Value` and `reqwest`
-//! (feature `client`). A new major version of one of them is a breaking release of this crate.
+//! release. Types of other crates in this API: `rmcp` (features `server`, `rmcp-client` and
+//! `client`), `tokio`'s I/O traits and channels, `serde_json::Value`, `reqwest::Client` and
+//! `futures_core::Stream` (feature `client`), `serde`'s traits (features `client` and `serde`). A
+//! new major version of one of them is a breaking release of this crate. All other dependencies are
+//! private.
 
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

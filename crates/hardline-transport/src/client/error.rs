@@ -7,7 +7,9 @@ use crate::Secrets;
 
 /// Error returned when a request got no answer or a message was not sent.
 ///
-/// Its text is safe for a log and a terminal: bytes from a peer are escaped and shortened.
+/// Its text is safe for a log and a terminal: bytes from a peer are escaped and shortened. The text
+/// includes the causes, and there is no `source()`: a source would be printed a second time, and
+/// secrets in it could not be [hidden](Self::hidden).
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {

@@ -53,10 +53,10 @@ pub(super) struct Store {
 #[derive(Debug, Error)]
 pub(super) enum StoreError {
     /// SQLite reported an error.
-    #[error("{0}")]
+    #[error(transparent)]
     Database(#[from] rusqlite::Error),
     /// The operating system reported an error.
-    #[error("{0}")]
+    #[error(transparent)]
     Io(#[from] io::Error),
     /// A newer version of Hardline created the database.
     #[error("it was created by a newer version of hardline (its version is {0})")]

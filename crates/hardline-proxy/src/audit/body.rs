@@ -6,7 +6,7 @@ use hardline_guard::redact::redact;
 pub(super) const MAX_BYTES: usize = 64 << 10;
 
 /// Returns the text to store. If it is shortened, a note at its end gives the full length.
-pub(super) fn kept(body: &[u8], length: u64) -> String {
+pub(super) fn stored_text(body: &[u8], length: u64) -> String {
     // Redacted before it is cut: a cut could hide that a text is a secret.
     let redacted = redact(body);
     let is_cut = (body.len() as u64) < length;
@@ -24,9 +24,9 @@ mod tests {
 
     #[test]
     fn long_texts_are_cut_with_a_mark() {
-        assert_eq!(kept(b"{}", 2), "{}");
+        assert_eq!(stored_text(b"{}", 2), "{}");
         let long = vec![b'x'; MAX_BYTES + 9];
-        let text = kept(&long, 1 << 20);
+        let text = stored_text(&long, 1 << 20);
         assert!(text.starts_with("xxx") && text.ends_with("x… cut: 1048576 bytes in all"));
         assert!(text.len() < MAX_BYTES + 40);
     }

@@ -81,7 +81,7 @@ impl MessageRecord {
             bytes: signed(self.bytes),
             latency: self.latency,
             verdict: self.verdict.name(),
-            body: self.body.as_ref().map(|text| body::kept(text, self.bytes)),
+            body: self.body.as_ref().map(|text| body::stored_text(text, self.bytes)),
         })?;
         Ok(())
     }

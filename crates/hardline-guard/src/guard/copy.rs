@@ -20,7 +20,7 @@ const MAX_TOTAL_BYTES: usize = 256 << 10;
 
 /// An answer that was delivered.
 #[derive(Debug)]
-struct Seen {
+struct DeliveredAnswer {
     id: Id<'static>,
     text: Box<[u8]>,
     at: Duration,
@@ -29,7 +29,7 @@ struct Seen {
 /// The answers that were delivered last.
 #[derive(Debug, Default)]
 pub(super) struct Answers {
-    seen: VecDeque<Seen>,
+    seen: VecDeque<DeliveredAnswer>,
     bytes: usize,
 }
 
@@ -40,7 +40,7 @@ impl Answers {
             return;
         }
         self.bytes += text.len();
-        self.seen.push_back(Seen { id: id.clone().into_owned(), text: text.into(), at });
+        self.seen.push_back(DeliveredAnswer { id: id.clone().into_owned(), text: text.into(), at });
         while self.seen.len() > MAX_ANSWERS || self.bytes > MAX_TOTAL_BYTES {
             let Some(oldest) = self.seen.pop_front() else { return };
             self.bytes -= oldest.text.len();

@@ -156,7 +156,7 @@ enum Step<'j> {
 
 /// A change before it is put into words.
 #[derive(Clone, Copy, Debug)]
-enum Found<'j> {
+enum RawChange<'j> {
     Added(&'j Json),
     Removed(&'j Json),
     Changed(&'j Json, &'j Json),
@@ -231,7 +231,7 @@ impl<'j> Comparison<'j> {
             _ if before == after => {}
             // A mark would look like an object with a changed digest.
             _ if words(before).is_some() || words(after).is_some() || self.is_far() => {
-                self.push(Found::Changed(before, after));
+                self.push(RawChange::Changed(before, after));
             }
             (Json::Object(old), Json::Object(new)) => self.compare_members(old, new),
             (Json::Array(old), Json::Array(new)) => {
@@ -241,7 +241,7 @@ impl<'j> Comparison<'j> {
                     self.compare_lists(old, new);
                 }
             }
-            _ => self.push(Found::Changed(before, after)),
+            _ => self.push(RawChange::Changed(before, after)),
         }
     }
 
@@ -250,8 +250,8 @@ impl<'j> Comparison<'j> {
         self.path.push(step);
         match (before, after) {
             (Some(before), Some(after)) => self.compare(before, after),
-            (Some(value), None) => self.push(Found::Removed(value)),
-            (None, Some(value)) => self.push(Found::Added(value)),
+            (Some(value), None) => self.push(RawChange::Removed(value)),
+            (None, Some(value)) => self.push(RawChange::Added(value)),
             (None, None) => {}
         }
         self.path.pop();
@@ -282,14 +282,14 @@ impl<'j> Comparison<'j> {
         let mut is_same = true;
         for pair in pairs(&before, &after, by_text) {
             match pair {
-                (Some((_, value)), None) => self.push(Found::Removed(value)),
-                (None, Some((_, value))) => self.push(Found::Added(value)),
+                (Some((_, value)), None) => self.push(RawChange::Removed(value)),
+                (None, Some((_, value))) => self.push(RawChange::Added(value)),
                 _ => continue,
             }
             is_same = false;
         }
         if is_same {
-            self.push(Found::Reordered(old.0, new.0));
+            self.push(RawChange::Reordered(old.0, new.0));
         }
     }
 
@@ -310,7 +310,7 @@ impl<'j> Comparison<'j> {
         }
     }
 
-    fn push(&mut self, found: Found<'j>) {
+    fn push(&mut self, found: RawChange<'j>) {
         self.total += 1;
         let rank = self.rank(found);
         let has_room = |list: &Vec<Change>| list.len() < self.max_changes();
@@ -323,7 +323,7 @@ impl<'j> Comparison<'j> {
         }
     }
 
-    fn rank(&self, found: Found<'j>) -> Rank {
+    fn rank(&self, found: RawChange<'j>) -> Rank {
         let is_key = |step: &Step<'j>| match step {
             Step::Key(key) => Some(*key),
             Step::Index(_) => None,
@@ -331,23 +331,23 @@ impl<'j> Comparison<'j> {
         let keys: Vec<&str> = self.path.iter().filter_map(is_key).collect();
         let ends_with_key = matches!(self.path.last(), Some(Step::Key(_)));
         match found {
-            Found::Added(value) | Found::Removed(value) => {
+            RawChange::Added(value) | RawChange::Removed(value) => {
                 rank::of_change(&keys, ends_with_key, [Some(value), None])
             }
-            Found::Changed(before, after) => {
+            RawChange::Changed(before, after) => {
                 rank::of_change(&keys, false, [Some(before), Some(after)])
             }
             // No text is new.
-            Found::Reordered(..) => Rank::Structure,
+            RawChange::Reordered(..) => Rank::Structure,
         }
     }
 
-    fn describe(&mut self, found: Found<'j>) -> ChangeKind {
+    fn describe(&mut self, found: RawChange<'j>) -> ChangeKind {
         match found {
-            Found::Added(value) => ChangeKind::Added(self.value(value)),
-            Found::Removed(value) => ChangeKind::Removed(self.value(value)),
-            Found::Reordered(..) if self.extent == Extent::Short => ChangeKind::Reordered,
-            Found::Changed(Json::String(old), Json::String(new))
+            RawChange::Added(value) => ChangeKind::Added(self.value(value)),
+            RawChange::Removed(value) => ChangeKind::Removed(self.value(value)),
+            RawChange::Reordered(..) if self.extent == Extent::Short => ChangeKind::Reordered,
+            RawChange::Changed(Json::String(old), Json::String(new))
                 if self.extent == Extent::Short =>
             {
                 let start = start_of_difference(old, new);
@@ -355,7 +355,7 @@ impl<'j> Comparison<'j> {
                     (self.excerpt_from(old, start), self.excerpt_from(new, start));
                 ChangeKind::Changed { before, after }
             }
-            Found::Changed(before, after) | Found::Reordered(before, after) => {
+            RawChange::Changed(before, after) | RawChange::Reordered(before, after) => {
                 ChangeKind::Changed { before: self.value(before), after: self.value(after) }
             }
         }

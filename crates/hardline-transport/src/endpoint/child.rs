@@ -63,7 +63,7 @@ impl ChildEndpoint {
             _ => Endpoint::new(Role::Client, tokio::io::empty(), tokio::io::sink(), settings),
         };
         let mut this = Self { connection, child: Some(child), close_time };
-        this.connection.server = this.child.as_ref().map(|child| Server::new(child.watch()));
+        this.connection.server = this.child.as_ref().map(|child| ServerProcess::new(child.watch()));
         Ok(this)
     }
 
@@ -95,7 +95,7 @@ impl ChildEndpoint {
 
 /// The process at the other end of a connection.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub(crate) struct ServerProcess {
     watch: ExitWatch,
     /// Deadline for learning the exit status. Set when the server's output ends.
     known_by: Option<Instant>,
@@ -103,7 +103,7 @@ pub(crate) struct Server {
     farewell: Option<(bool, String)>,
 }
 
-impl Server {
+impl ServerProcess {
     fn new(watch: ExitWatch) -> Self {
         Self { watch, known_by: None, farewell: None }
     }

@@ -54,7 +54,7 @@ pub struct Endpoint {
     signal: Option<crate::signal::Listener>,
     /// The process at the other end, if this side started it.
     #[cfg(unix)]
-    pub(crate) server: Option<child::Server>,
+    pub(crate) server: Option<child::ServerProcess>,
     settings: EndpointSettings,
     phase: Phase,
     /// Reason why reading failed; `None` if the peer ended the input.

@@ -284,7 +284,7 @@ async fn until(deadline: Option<Instant>) {
 
 /// Waits for the end of a process. Never returns without one.
 #[cfg(unix)]
-async fn gone(server: &mut Option<super::child::Server>) {
+async fn gone(server: &mut Option<super::child::ServerProcess>) {
     match server {
         Some(server) => server.gone().await,
         None => std::future::pending().await,

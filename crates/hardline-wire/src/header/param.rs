@@ -120,7 +120,7 @@ impl ParamHeaders {
     }
 
     /// Returns the values of all parameters in one pass over the arguments; null counts as absent.
-    fn find_all<'a>(&self, arguments: Option<Value<'a>>) -> Vec<Option<Found<'a>>> {
+    fn find_all<'a>(&self, arguments: Option<Value<'a>>) -> Vec<Option<ParamValue<'a>>> {
         let mut found = vec![None; self.headers.len()];
         // The node of each open array or object. `next` is the node of the next value.
         let mut open: Vec<Option<&Node>> = Vec::new();
@@ -134,7 +134,7 @@ impl ParamHeaders {
         for step in arguments.iter().flat_map(Value::steps) {
             match step {
                 Step::Enter(kind, _) => {
-                    note(next, Found::Nested);
+                    note(next, ParamValue::Nested);
                     // Elements of an array have no names, so no parameter is inside.
                     open.push(next.take().filter(|_| kind == Kind::Object));
                 }
@@ -149,7 +149,7 @@ impl ParamHeaders {
                 }
                 Step::Scalar(value) => {
                     let node = next.take().filter(|_| value.kind() != Kind::Null);
-                    note(node, Found::Scalar(value));
+                    note(node, ParamValue::Scalar(value));
                 }
             }
         }
@@ -159,13 +159,13 @@ impl ParamHeaders {
 
 /// Value of a parameter.
 #[derive(Clone, Copy, Debug)]
-enum Found<'a> {
+enum ParamValue<'a> {
     Scalar(Value<'a>),
     /// An array or an object, which no header can repeat.
     Nested,
 }
 
-impl Found<'_> {
+impl ParamValue<'_> {
     /// Returns the text for a header, before encoding.
     fn text(self) -> Option<String> {
         let Self::Scalar(value) = self else { return None };

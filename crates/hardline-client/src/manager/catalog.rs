@@ -101,7 +101,7 @@ impl Catalog {
     /// Joins the servers' lists, in the given order.
     pub(super) fn join<'a>(lists: impl IntoIterator<Item = List<'a>>) -> Self {
         let mut catalog = Self::default();
-        let mut seen = pin::Catalog::new();
+        let mut seen = pin::ToolNames::new();
         // Servers that run the same program are compared with the others under the name of the first.
         let mut programs: HashMap<&str, &str> = HashMap::new();
         for List { server, program, freshness, tools } in lists {

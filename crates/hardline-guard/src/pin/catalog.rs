@@ -11,10 +11,10 @@ use super::skeleton::{folded, skeleton};
 /// The tool names of several servers. Finds names that two servers share, and names that are
 /// confusable. [`Twins`] does the same within one server.
 #[derive(Clone, Debug, Default)]
-pub struct Catalog {
+pub struct ToolNames {
     /// By skeleton and by folded name, in the order of insertion.
     names: HashMap<String, Vec<Listed>>,
-    /// Number of names, at most [`Catalog::MAX_NAMES`].
+    /// Number of names, at most [`ToolNames::MAX_NAMES`].
     len: usize,
 }
 
@@ -24,7 +24,7 @@ struct Listed {
     tool: String,
 }
 
-impl Catalog {
+impl ToolNames {
     /// Limit on stored names.
     ///
     /// Bounds the memory that servers can make us use. At the limit, further names are still
@@ -86,7 +86,7 @@ impl Catalog {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Twins {
-    /// The first name of each key, at most twice [`Catalog::MAX_NAMES`].
+    /// The first name of each key, at most twice [`ToolNames::MAX_NAMES`].
     names: HashMap<String, String>,
 }
 
@@ -106,7 +106,7 @@ impl Twins {
             first_server: server.to_owned(),
             first_tool: first.clone(),
         });
-        if self.names.len() < KEYS * Catalog::MAX_NAMES {
+        if self.names.len() < KEYS * ToolNames::MAX_NAMES {
             for key in keys {
                 self.names.entry(key).or_insert_with(|| tool.to_owned());
             }

@@ -5,7 +5,7 @@
 //! JSON (see [`Definition`] for the parts that count). [`Instructions`] are the same for the text
 //! with which a server instructs the model. A [`Lock`] stores those that were seen first or
 //! approved since, by server; its text is the content of a lock file. Comparing a list with it
-//! returns [`Difference`]s, each with a readable [`Diff`]. A [`Catalog`] finds tools of two servers
+//! returns [`Difference`]s, each with a readable [`Diff`]. A [`ToolNames`] finds tools of two servers
 //! with the same name, or with names that look alike, and [`Twins`] finds such names within one
 //! server.
 //!
@@ -54,7 +54,7 @@ mod skeleton;
 mod write;
 
 pub(crate) use catalog::Newcomers;
-pub use catalog::{Catalog, Shadow, Twins};
+pub use catalog::{Shadow, ToolNames, Twins};
 pub use compare::Difference;
 pub use definition::{Definition, DefinitionError};
 pub use diff::{Change, ChangeKind, Diff};

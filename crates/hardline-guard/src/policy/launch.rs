@@ -4,7 +4,7 @@ use crate::launch::Entry;
 
 /// Restrictions on the start of a server: its program, search path, directory and environment.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Launch {
+pub struct LaunchPolicy {
     pub(super) programs: Option<Vec<Entry>>,
     pub(super) path: Option<Vec<String>>,
     pub(super) directory: Option<String>,
@@ -12,7 +12,7 @@ pub struct Launch {
     pub(super) env: Vec<String>,
 }
 
-impl Launch {
+impl LaunchPolicy {
     /// Default search path for a program that is named without a directory. Only the owner of the
     /// system can write to these directories.
     pub const STANDARD_PATH: &[&str] = &[

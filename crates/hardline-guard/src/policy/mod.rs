@@ -84,9 +84,9 @@ mod value;
 mod why;
 
 pub use error::{Fault, PolicyError};
-pub use launch::Launch;
+pub use launch::LaunchPolicy;
 pub use profile::{Profile, UnknownProfile};
-pub use settings::{Burst, PolicySettings};
+pub use settings::{FloodSettings, PolicySettings};
 pub use switch::Switches;
 pub use table::Actions;
 pub use why::Explanation;
@@ -99,12 +99,12 @@ pub struct Policy {
     settings: PolicySettings,
     /// The actions for all servers without a table of their own.
     actions: Actions,
-    servers: HashMap<String, Server>,
+    servers: HashMap<String, ServerPolicy>,
 }
 
 /// The precomputed tables of a server that the policy names.
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Server {
+struct ServerPolicy {
     actions: Actions,
     settings: PolicySettings,
     tools: HashMap<String, Actions>,
@@ -248,7 +248,7 @@ impl Policy {
             let table = |tool| statements.actions(profile, Some(name), tool);
             let tools = its.tools.keys().map(|tool| (tool.clone(), table(Some(tool)))).collect();
             let settings = own.remove(name).unwrap_or_else(|| settings.clone());
-            (name.clone(), Server { actions: table(None), settings, tools })
+            (name.clone(), ServerPolicy { actions: table(None), settings, tools })
         });
         let servers = servers.collect();
         let actions = statements.actions(profile, None, None);

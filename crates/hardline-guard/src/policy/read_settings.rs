@@ -2,8 +2,8 @@
 
 use toml::de::DeValue;
 
-use super::Launch;
-use super::settings::{Burst, PolicySettings};
+use super::LaunchPolicy;
+use super::settings::{FloodSettings, PolicySettings};
 use super::value::{Node, Reader, Scope, join};
 use crate::launch::{Entry, is_variable};
 use crate::tools::{Glob, ToolFilter};
@@ -32,8 +32,8 @@ pub(super) fn read_settings(
     }
     if let Some(burst) = reader.table(scope, "burst") {
         reader.known_keys(&burst, &["count", "window_ms"]);
-        let count = reader.integer(&burst, "count", Burst::MAX_COUNT);
-        let window_ms = reader.integer(&burst, "window_ms", Burst::MAX_WINDOW_MS);
+        let count = reader.integer(&burst, "count", FloodSettings::MAX_COUNT);
+        let window_ms = reader.integer(&burst, "window_ms", FloodSettings::MAX_WINDOW_MS);
         settings.burst.count = count.unwrap_or(settings.burst.count);
         settings.burst.window_ms = window_ms.unwrap_or(settings.burst.window_ms);
     }
@@ -61,7 +61,7 @@ fn read_tools(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, tools: &mut ToolFi
     }
 }
 
-fn read_launch(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, launch: &mut Launch) {
+fn read_launch(reader: &mut Reader<'_>, scope: &Scope<'_, '_>, launch: &mut LaunchPolicy) {
     reader.known_keys(scope, &["programs", "path", "directory", "clean_env", "env"]);
     if let Some(entries) = list(reader, scope, "programs") {
         let path = join(&scope.path, "programs");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hardline_wire::limits::Limits;
 
-use super::{Launch, Profile};
+use super::{LaunchPolicy, Profile};
 use crate::tools::ToolFilter;
 
 /// The settings for one server.
@@ -12,11 +12,11 @@ use crate::tools::ToolFilter;
 pub struct PolicySettings {
     pub(super) limits: Limits,
     pub(super) max_content_bytes: Option<usize>,
-    pub(super) burst: Burst,
+    pub(super) burst: FloodSettings,
     pub(super) close_after: Option<u32>,
     pub(super) hold_back_ms: u32,
     pub(super) tools: ToolFilter,
-    pub(super) launch: Launch,
+    pub(super) launch: LaunchPolicy,
 }
 
 impl PolicySettings {
@@ -28,9 +28,9 @@ impl PolicySettings {
     /// Returns the settings of `profile`.
     pub fn of(profile: Profile) -> Self {
         let (burst, close_after, hold_back_ms) = match profile {
-            Profile::Observe => (Burst::BALANCED, None, 0),
-            Profile::Balanced => (Burst::BALANCED, None, 2),
-            Profile::Strict => (Burst::STRICT, Some(8), 20),
+            Profile::Observe => (FloodSettings::BALANCED, None, 0),
+            Profile::Balanced => (FloodSettings::BALANCED, None, 2),
+            Profile::Strict => (FloodSettings::STRICT, Some(8), 20),
         };
         Self {
             limits: Limits::default(),
@@ -39,7 +39,7 @@ impl PolicySettings {
             close_after,
             hold_back_ms,
             tools: ToolFilter::new(),
-            launch: Launch::default(),
+            launch: LaunchPolicy::default(),
         }
     }
 
@@ -49,7 +49,7 @@ impl PolicySettings {
     }
 
     /// Returns the restrictions on the start of the server.
-    pub fn launch(&self) -> &Launch {
+    pub fn launch(&self) -> &LaunchPolicy {
         &self.launch
     }
 
@@ -71,7 +71,7 @@ impl PolicySettings {
     }
 
     /// Returns the limit on the notifications that a server may send at once.
-    pub fn burst(&self) -> Burst {
+    pub fn burst(&self) -> FloodSettings {
         self.burst
     }
 
@@ -98,12 +98,12 @@ impl PolicySettings {
 
 /// The setting of a policy for the token bucket that limits a server: `count` at once, refilled evenly over `window`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Burst {
+pub struct FloodSettings {
     pub(super) count: u32,
     pub(super) window_ms: u32,
 }
 
-impl Burst {
+impl FloodSettings {
     /// Limit on the count.
     pub const MAX_COUNT: u32 = 1 << 20;
     /// Limit on the window in milliseconds.

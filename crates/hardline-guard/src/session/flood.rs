@@ -23,9 +23,9 @@ pub struct FloodLimit {
 
 impl FloodLimit {
     /// Limit of the profile `balanced`.
-    pub const BALANCED: Self = Self::of_policy(policy::Burst::BALANCED, true);
+    pub const BALANCED: Self = Self::of_policy(policy::FloodSettings::BALANCED, true);
     /// Limit of the profile `strict`.
-    pub const STRICT: Self = Self::of_policy(policy::Burst::STRICT, true);
+    pub const STRICT: Self = Self::of_policy(policy::FloodSettings::STRICT, true);
     /// Limit of the profile `observe`, which stops nothing.
     pub const OBSERVE: Self = Self { is_enforced: false, ..Self::BALANCED };
 
@@ -36,7 +36,7 @@ impl FloodLimit {
     }
 
     /// Creates the limit that a policy sets.
-    pub const fn of_policy(burst: policy::Burst, is_enforced: bool) -> Self {
+    pub const fn of_policy(burst: policy::FloodSettings, is_enforced: bool) -> Self {
         Self { rate: RateLimit::per_window(burst.count(), burst.window()), is_enforced }
     }
 }

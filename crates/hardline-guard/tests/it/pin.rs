@@ -3,7 +3,9 @@
 use std::slice;
 
 use hardline_guard::Rule;
-use hardline_guard::pin::{Catalog, Definition, DefinitionError, Diff, Difference, Lock, skeleton};
+use hardline_guard::pin::{
+    Definition, DefinitionError, Diff, Difference, Lock, ToolNames, skeleton,
+};
 use hardline_testkit::generate::{self, Rng};
 use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
@@ -235,7 +237,7 @@ fn names_that_look_alike_have_one_skeleton() {
 
 #[test]
 fn a_newcomer_with_anothers_name_is_noticed() {
-    let mut catalog = Catalog::new();
+    let mut catalog = ToolNames::new();
     assert_eq!(catalog.insert("files", "read_file"), None);
     assert_eq!(catalog.insert("files", "read_file"), None, "its own, listed again");
     assert_eq!(catalog.insert("files", "readFile"), None, "its own, alike");

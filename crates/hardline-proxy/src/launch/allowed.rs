@@ -7,21 +7,21 @@ use std::path::{Path, PathBuf};
 use hardline_guard::launch::{
     Entry, Links, Local, Look, can_import_directory, can_import_file, local_sources,
 };
-use hardline_guard::policy::Launch;
+use hardline_guard::policy::LaunchPolicy;
 use hardline_wire::excerpt::Excerpt;
 
 use super::Start;
 use super::link::find;
 
 /// Returns the search path for programs without a directory, if the policy defines one.
-pub fn search_path(launch: &Launch) -> Option<OsString> {
+pub fn search_path(launch: &LaunchPolicy) -> Option<OsString> {
     let directories = launch.path()?;
     std::env::join_paths(directories).ok()
 }
 
 /// Returns the system's own directories that exist, as a search path.
 pub fn standard_path() -> Option<OsString> {
-    let there = Launch::STANDARD_PATH.iter().filter(|it| Path::new(it).is_dir());
+    let there = LaunchPolicy::STANDARD_PATH.iter().filter(|it| Path::new(it).is_dir());
     std::env::join_paths(there).ok()
 }
 
@@ -33,7 +33,7 @@ const MAX_ENTRIES: usize = 100_000;
 #[derive(Clone, Copy)]
 pub(super) struct List<'a> {
     pub(super) entries: &'a [Entry],
-    pub(super) launch: &'a Launch,
+    pub(super) launch: &'a LaunchPolicy,
     pub(super) links: Links<'a>,
     /// Home directory of the user. Files in it are the user's own.
     pub(super) home: Option<&'a Path>,
@@ -172,7 +172,7 @@ fn find_module(folder: &Path, max_entries: usize) -> Option<PathBuf> {
 }
 
 /// Returns true if an entry stands for a file.
-fn is_meant(entry: &Entry, file: &Path, launch: &Launch) -> bool {
+fn is_meant(entry: &Entry, file: &Path, launch: &LaunchPolicy) -> bool {
     if Some(name_of(entry)) != name(file).map(str::to_owned) {
         // A multi-call program such as `busybox` behaves according to the name it is called by.
         return false;
@@ -185,7 +185,7 @@ fn is_meant(entry: &Entry, file: &Path, launch: &Launch) -> bool {
     let is_parent = |directory: &Path| directory.canonicalize().is_ok_and(|it| it == parent);
     match launch.path() {
         Some(directories) => directories.iter().any(|it| is_parent(Path::new(it))),
-        None => Launch::STANDARD_PATH.iter().any(|it| is_parent(Path::new(it))),
+        None => LaunchPolicy::STANDARD_PATH.iter().any(|it| is_parent(Path::new(it))),
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use hardline_guard::launch::{chooses_code, injects_code};
-use hardline_guard::policy::Launch;
+use hardline_guard::policy::LaunchPolicy;
 use hardline_guard::tools::Glob;
 
 /// The user that a server runs as, according to the system's user database.
@@ -50,7 +50,7 @@ impl Confined {
 
 /// Finds the variables that choose code and that the policy does not name. `HOME` and `SHELL` are
 /// replaced by those of `user`; others are removed.
-pub fn confine(variables: &[(OsString, OsString)], launch: &Launch, user: &User) -> Confined {
+pub fn confine(variables: &[(OsString, OsString)], launch: &LaunchPolicy, user: &User) -> Confined {
     let mut confined = Confined::default();
     let names: Vec<Glob> = launch.env().iter().map(Glob::new).collect();
     for (name, value) in variables {

@@ -1,7 +1,7 @@
 //! Look-alikes of tools: of the same server, of its neighbors, and on one list.
 
 use hardline_guard::Rule;
-use hardline_guard::pin::{Catalog, Definition};
+use hardline_guard::pin::{Definition, ToolNames};
 use hardline_guard::policy::{Profile, Switches};
 use hardline_wire::json::Checker;
 use hardline_wire::limits::Limits;
@@ -149,7 +149,7 @@ fn no_number_of_tools_of_one_server_hides_those_of_another() {
         for greedy in ["a-greedy", "a-greedy-too"] {
             lock.pin(greedy, &many).unwrap();
         }
-        assert!(2 * many.len() > Catalog::MAX_NAMES);
+        assert!(2 * many.len() > ToolNames::MAX_NAMES);
         lock.pin("bank", [&definition("send")]).unwrap();
     }
     let mut run = Run::pinned(Profile::Strict, &pins);

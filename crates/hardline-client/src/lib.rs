@@ -57,7 +57,7 @@ pub mod settings;
 
 pub use broadcast::EventReceiver;
 pub use connection::{
-    Connection, Notification, Progress, RawResult, RequestOptions, ServerEvent, ServerInfo,
+    Connection, Progress, RawResult, RequestOptions, ServerEvent, ServerInfo, ServerNotification,
 };
 pub use error::{Error, RpcError, StartError};
 pub use guard::GuardSettings;

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hardline_client::connection::Notification;
+use hardline_client::connection::ServerNotification;
 use hardline_client::manager::{Manager, ManagerEvent};
 use hardline_client::{Connection, ServerEvent};
 use hardline_transport::Secrets;
@@ -65,7 +65,7 @@ fn tell(server: &str, event: &ServerEvent, line: &Line, secrets: &Secrets) {
     }
 }
 
-fn describe(server: &str, notification: &Notification) -> String {
+fn describe(server: &str, notification: &ServerNotification) -> String {
     let params = notification.params.as_ref().and_then(|it| Tree::read(it.get()));
     let member = |name: &str| params.as_ref()?.get(name);
     let field = |name: &str| member(name).and_then(Tree::as_str).map(self::name);

@@ -38,7 +38,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(30);
 #[non_exhaustive]
 pub enum ServerEvent {
     /// A notification.
-    Notification(Notification),
+    Notification(ServerNotification),
     /// The server sent something that the client cannot use and has ignored. The text is safe for a terminal.
     Trouble(Arc<str>),
     /// The connection has ended for this reason. The text is safe for a terminal.
@@ -66,7 +66,7 @@ impl BroadcastEvent for ServerEvent {
 /// A notification from the server.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Notification {
+pub struct ServerNotification {
     /// Method of the notification.
     pub method: Arc<str>,
     /// Parameters of the notification, as JSON.
@@ -75,7 +75,7 @@ pub struct Notification {
     secrets: Secrets,
 }
 
-impl Notification {
+impl ServerNotification {
     /// Replaces secret values in `text` with `[redacted]`: those of the connection that delivered this
     /// notification, see [`Connection::hide`](super::Connection::hide). Works after that connection has ended.
     #[must_use]
@@ -287,7 +287,7 @@ impl Inner {
         }
         let params = params.map(|params| params.to_owned().into());
         let secrets = self.secret_source().secrets();
-        let notification = Notification { method: method.into(), params, secrets };
+        let notification = ServerNotification { method: method.into(), params, secrets };
         self.publish(ServerEvent::Notification(notification));
     }
 

@@ -48,7 +48,7 @@ use session::{NegotiatedSession, Restorable};
 use tools::ToolHeaders;
 
 pub use call::{RawResult, RequestOptions};
-pub use event::{Notification, ServerEvent};
+pub use event::{ServerEvent, ServerNotification};
 pub(crate) use message::Params;
 pub use typed::Progress;
 
@@ -199,7 +199,7 @@ impl Connection {
 
     /// Replaces secret values in `text` with `[redacted]`: those that the settings name, and credentials that the
     /// transport recently sent to the server, such as a token. Use it on text from the server before showing
-    /// it; [`Notification::hide`] does the same after the connection has ended.
+    /// it; [`ServerNotification::hide`] does the same after the connection has ended.
     #[must_use]
     pub fn hide(&self, text: &str) -> String {
         self.inner.secret_source().secrets().hide(text).into_owned()

@@ -7,7 +7,7 @@ use hardline_guard::Direction;
 use hardline_wire::id::Id;
 
 use super::opening::Interest;
-use super::{Relay, Reply, Sink};
+use super::{Relay, RelayReply, Sink};
 use crate::notice::Notice;
 
 /// Deadlines of open requests.
@@ -60,12 +60,12 @@ impl Relay {
                 continue;
             }
             let reason = "no answer within the request timeout";
-            let failure = Reply::Failure { id: &id, rule: "request.timeout", reason };
+            let failure = RelayReply::Failure { id: &id, rule: "request.timeout", reason };
             sink.notify(&Notice::TimedOut);
             sink.send((Direction::ServerToClient, failure).into());
             // MCP forbids to cancel `initialize`.
             if !matches!(interest, Some(Interest::Initialize)) {
-                let cancelled = Reply::Cancelled { id: &id, reason };
+                let cancelled = RelayReply::Cancelled { id: &id, reason };
                 sink.send((Direction::ClientToServer, cancelled).into());
             }
         }

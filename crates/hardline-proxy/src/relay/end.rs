@@ -9,7 +9,7 @@ use hardline_wire::id::Id;
 use super::breaker::NextStart;
 use super::restore::OwnRequest;
 use super::unfinished::Cut;
-use super::{Deadlines, Relay, Reply, Restart, Sink, State};
+use super::{Deadlines, Relay, RelayReply, Restart, Sink, State};
 use crate::notice::Notice;
 use hardline_guard::redact::redact_excerpt;
 
@@ -90,7 +90,8 @@ impl Relay {
         }
         for orphan in orphans {
             let reason = format!("the server {}{}", ended.how, warning(&orphan.asked));
-            let failure = Reply::Failure { id: &orphan.id, rule: "server.ended", reason: &reason };
+            let failure =
+                RelayReply::Failure { id: &orphan.id, rule: "server.ended", reason: &reason };
             self.opening.end_listen(&orphan.id);
             sink.send((Direction::ServerToClient, failure).into());
         }
@@ -145,7 +146,7 @@ impl Relay {
         let open = orphans.into_iter().map(|orphan| orphan.id).collect();
         for id in self.ids.end_server(open) {
             let reason = "the server that asked has ended";
-            let cancelled = Reply::Cancelled { id: &id, reason };
+            let cancelled = RelayReply::Cancelled { id: &id, reason };
             sink.send((Direction::ServerToClient, cancelled).into());
         }
     }
@@ -160,7 +161,7 @@ impl Relay {
     pub(super) fn fail_server_requests(&mut self, sink: &mut impl Sink) {
         for orphan in self.guard.settle_all(Direction::ServerToClient) {
             let reason = "the client has ended";
-            let failure = Reply::Failure { id: &orphan.id, rule: "client.ended", reason };
+            let failure = RelayReply::Failure { id: &orphan.id, rule: "client.ended", reason };
             sink.send((Direction::ClientToServer, failure).into());
         }
     }
@@ -171,7 +172,7 @@ impl Relay {
             if !self.forget_own(&orphan.id) {
                 let reason = format!("{reason}{}", warning(&orphan.asked));
                 let id = &orphan.id;
-                let failure = Reply::Failure { id, rule: "session.ended", reason: &reason };
+                let failure = RelayReply::Failure { id, rule: "session.ended", reason: &reason };
                 self.opening.end_listen(id);
                 sink.send((Direction::ServerToClient, failure).into());
             }
@@ -183,7 +184,7 @@ impl Relay {
     /// Fails the subscriptions that no server holds at the moment.
     fn fail_listens(&mut self, rule: &str, reason: &str, sink: &mut impl Sink) {
         for id in self.opening.take_listens() {
-            let failure = Reply::Failure { id: &id, rule, reason };
+            let failure = RelayReply::Failure { id: &id, rule, reason };
             sink.send((Direction::ServerToClient, failure).into());
         }
     }

@@ -50,7 +50,7 @@ use unfinished::{Cut, Unfinished};
 use waiting::WaitingLines;
 
 pub use end::{After, Ended};
-pub use outgoing::{Outgoing, Reply};
+pub use outgoing::{Outgoing, RelayReply};
 pub use start_refusal::StartRefusal;
 
 /// Longest time that a line of the client waits for a restarted server.
@@ -287,7 +287,7 @@ impl Relay {
             }
             self.is_deaf = true;
             let reason = "the request could not be sent: the server closed its standard input";
-            let failure = Reply::Failure { id: &orphan.id, rule: "server.deaf", reason };
+            let failure = RelayReply::Failure { id: &orphan.id, rule: "server.deaf", reason };
             self.opening.end_listen(&orphan.id);
             sink.send((Direction::ServerToClient, failure).into());
         }

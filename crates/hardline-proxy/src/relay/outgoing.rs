@@ -2,7 +2,7 @@
 //!
 //! A [`Sink`](super::Sink) and the outlets of `wrap` accept an [`Outgoing`] and nothing else. Only
 //! two constructors are public: from a [`Delivery`], which only the guard creates, and from a
-//! [`Reply`], which encodes its own text.
+//! [`RelayReply`], which encodes its own text.
 
 use std::borrow::Cow;
 
@@ -31,10 +31,10 @@ use super::server_ids::Rename;
 /// ```
 /// use hardline_guard::Direction;
 /// use hardline_proxy::Notice;
-/// use hardline_proxy::relay::{Outgoing, Reply, Sink};
+/// use hardline_proxy::relay::{Outgoing, RelayReply, Sink};
 /// use hardline_wire::id::Id;
 ///
-/// fn forward(sink: &mut impl Sink, reply: Reply<'_>) {
+/// fn forward(sink: &mut impl Sink, reply: RelayReply<'_>) {
 ///     sink.send((Direction::ServerToClient, reply).into());
 /// }
 ///
@@ -50,7 +50,7 @@ use super::server_ids::Rename;
 ///
 /// let mut sink = Lines(Vec::new());
 /// let id = Id::from_integer(7);
-/// forward(&mut sink, Reply::Cancelled { id: &id, reason: "timeout" });
+/// forward(&mut sink, RelayReply::Cancelled { id: &id, reason: "timeout" });
 /// assert!(sink.0[0].starts_with(br#"{"jsonrpc":"2.0","method":"notifications/cancelled""#));
 /// ```
 #[derive(Clone, Debug)]
@@ -63,7 +63,7 @@ pub struct Outgoing<'a> {
 /// A message that the relay writes itself.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub enum Reply<'a> {
+pub enum RelayReply<'a> {
     /// The error response to a request that gets no answer from its receiver.
     Failure {
         /// Id of the request.
@@ -96,8 +96,8 @@ impl<'a> From<Delivery<'a>> for Outgoing<'a> {
 }
 
 /// A reply, with its direction.
-impl From<(Direction, Reply<'_>)> for Outgoing<'static> {
-    fn from((direction, reply): (Direction, Reply<'_>)) -> Self {
+impl From<(Direction, RelayReply<'_>)> for Outgoing<'static> {
+    fn from((direction, reply): (Direction, RelayReply<'_>)) -> Self {
         Self { direction, frame: Cow::Owned(reply.encode()), is_own: true }
     }
 }
@@ -138,7 +138,7 @@ impl<'a> Outgoing<'a> {
     }
 }
 
-impl Reply<'_> {
+impl RelayReply<'_> {
     /// Encodes the message on one line, without a line end.
     fn encode(self) -> Vec<u8> {
         match self {

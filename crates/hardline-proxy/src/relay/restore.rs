@@ -10,7 +10,7 @@ use hardline_wire::message::Message;
 
 use super::opening::{Fingerprint, List, Opening};
 use super::outgoing::{list_request, replace_id};
-use super::{DriverAction, Outgoing, Relay, Reply, Sink, State};
+use super::{DriverAction, Outgoing, Relay, RelayReply, Sink, State};
 use crate::notice::Notice;
 
 /// Time that a restarted server has to answer `initialize`.
@@ -221,7 +221,7 @@ impl Relay {
         sink.notify(&Notice::Changed(&format!("its {} differ", list.method())));
         // Without the capability, the client does not expect the notification.
         if self.opening.agreed().is_some_and(|agreed| agreed.may_change(list)) {
-            let changed = Reply::ListChanged { capability: list.capability() };
+            let changed = RelayReply::ListChanged { capability: list.capability() };
             sink.send((Direction::ServerToClient, changed).into());
         }
         self.finish_list(list, now, sink);

@@ -11,7 +11,7 @@ use hardline_wire::line::Line;
 use hardline_wire::message::{Message, cancelled_id};
 use hardline_wire::recover::{Ending, recover};
 
-use super::{MAX_WAIT, Relay, Reply, Sink};
+use super::{MAX_WAIT, Relay, RelayReply, Sink};
 use crate::verdict::Verdict;
 
 /// Lines of the client in their order. Bounded in number and bytes.
@@ -223,7 +223,7 @@ impl Relay {
 /// Fails requests that never reached a server.
 fn fail_all(ids: &[Id<'_>], rule: &str, reason: &str, sink: &mut impl Sink) {
     for id in ids {
-        let failure = Reply::Failure { id, rule, reason };
+        let failure = RelayReply::Failure { id, rule, reason };
         sink.send((Direction::ServerToClient, failure).into());
     }
 }

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use super::dialect::project;
 use super::document::{Document, Member, Node, Value};
 use super::entry::{Entry, found, join};
-use super::error::Place;
+use super::error::{Mistakes, Place};
 use super::keys;
-use super::mistakes::Mistakes;
 use super::template::Scope;
 use super::{ConfigError, Dialect, Problem, ServerConfig};
 

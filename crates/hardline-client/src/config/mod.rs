@@ -42,7 +42,6 @@ mod fingerprint;
 mod keys;
 #[cfg(unix)]
 mod launch;
-mod mistakes;
 mod oauth;
 mod resolve;
 mod secrets;

@@ -38,7 +38,6 @@ mod catalog;
 mod configured;
 mod connect;
 mod hub;
-mod jitter;
 mod member;
 mod name;
 mod run;

@@ -14,9 +14,8 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::catalog::{Freshness, ListedTool};
 use super::hub::Hub;
-use super::jitter::random_fraction;
 use super::member::{Member, Open, Snapshot, Tools};
-use super::schedule::{Next, Schedule};
+use super::schedule::{Next, Schedule, random_fraction};
 use super::state::ServerState;
 use crate::{Connection, ConnectionSettings, Error, ServerEvent};
 

@@ -7,6 +7,7 @@
 //!   remote server is retried at long intervals.
 
 use std::collections::VecDeque;
+use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
 use hardline_wire::backoff::{Backoff, jittered};
@@ -113,6 +114,13 @@ fn delay(failures: u32) -> Duration {
     }
 }
 
+/// Returns a random number from 0 (inclusive) to 1 (exclusive), for jitter. Not suitable for secrets.
+pub(super) fn random_fraction() -> f64 {
+    // The standard library seeds every `RandomState` differently.
+    let bits = RandomState::new().hash_one(()) >> 12;
+    bits as f64 / (1_u64 << 52) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,5 +220,12 @@ mod tests {
         assert_eq!(schedule.asked(Next::At(soon)), soon);
         assert_eq!(schedule.asked(Next::At(late)), now + MIN_GAP);
         assert_eq!(schedule.asked(Next::WhenAsked(late)), late);
+    }
+
+    #[test]
+    fn numbers_cover_the_whole_range() {
+        let drawn: Vec<f64> = (0..1000).map(|_| random_fraction()).collect();
+        assert!(drawn.iter().all(|it| (0.0..1.0).contains(it)));
+        assert!(drawn.iter().any(|it| *it < 0.2) && drawn.iter().any(|it| *it > 0.8));
     }
 }

@@ -11,8 +11,7 @@ use std::sync::Arc;
 use hardline_transport::http::{Headers, HttpSettings};
 
 use super::document::{Document, Member, Node, Value};
-use super::error::show;
-use super::mistakes::Mistakes;
+use super::error::{Mistakes, show};
 use super::server::{CommandConfig, HeaderConfig, Kind, ServerConfig, UrlConfig};
 use super::template::{Scope, Template};
 use super::{Dialect, HttpTransport, Problem, keys};

@@ -1,6 +1,7 @@
 //! Shared code of Hardline's tests, fuzz targets and benchmarks. A development dependency only,
 //! never published; it panics like a test.
 //!
+//! - [`chart`]: bars made of text.
 //! - [`generate`]: JSON texts of all kinds, valid and damaged, from a seed.
 //! - [`echo`]: a server in a child process, for benchmarks of round trips.
 //! - [`hostile`]: inputs designed to cost more than they should.
@@ -21,6 +22,7 @@
     reason = "a failed check panics, as in a test"
 )]
 
+pub mod chart;
 pub mod echo;
 pub mod fuzz;
 pub mod generate;

@@ -10,6 +10,7 @@
 
 use std::process::ExitCode;
 
+use hardline_testkit::chart;
 use hardline_testkit::measure::{Candidate, Effort, run};
 use hardline_testkit::oracle::RawEnvelope;
 use hardline_testkit::sample;
@@ -160,15 +161,8 @@ fn checking(effort: Effort) -> u32 {
 /// Draws the speed of each candidate as a bar.
 fn draw(frame: &str, speed: impl Fn(&'static str) -> f64) -> String {
     let bar = |(label, candidate): (&str, &'static str)| {
-        let eighths = (speed(candidate) * 8.0 * BAR_PER_GIGABYTE).round().max(1.0);
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "small, positive"
-        )]
-        let (whole, part) = ((eighths / 8.0) as usize, (eighths % 8.0) as usize);
-        let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"].get(part).copied().unwrap_or_default();
-        format!("{label:<13}{}{rest} {:.2}\n", "█".repeat(whole), speed(candidate))
+        let bar = chart::bar(speed(candidate) * BAR_PER_GIGABYTE);
+        format!("{label:<13}{bar} {:.2}\n", speed(candidate))
     };
     let bars = [("  Hardline", "hardline"), ("  RawValue", "raw"), ("  IgnoredAny", "ignored")];
     format!("{frame}\n{}", bars.map(bar).concat())

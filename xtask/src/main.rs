@@ -12,6 +12,7 @@ mod conformance;
 mod environment;
 mod fuzz;
 mod mutants;
+mod page;
 mod peers;
 mod picture;
 mod process;

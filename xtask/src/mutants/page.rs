@@ -1,10 +1,8 @@
 //! The tables of mutants, printed and in `docs/simulation.md`.
 
-use std::fs;
-
 use super::table::ATTACKS;
 use super::{Attack, Found, Mutant, Outcome};
-use crate::process::root;
+use crate::page;
 
 /// Lines of the page between which the tables stand.
 const START: &str = "<!-- mutants: written by `cargo xtask mutants --save` -->";
@@ -29,18 +27,8 @@ pub(super) fn row_start(mutant: &Mutant, class: &str) -> String {
 
 /// Replaces the tables of the page.
 pub(super) fn save(outcomes: &[Outcome]) -> Result<(), String> {
-    let path = root().join("docs/simulation.md");
-    let with_path = |error| format!("{}: {error}", path.display());
-    let page = fs::read_to_string(&path).map_err(with_path)?;
-    let parts = page.split_once(START).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once(END)?;
-        Some((before, after))
-    });
-    let (before, after) = parts.ok_or_else(|| format!("{} has no tables", path.display()))?;
     let tables: String = ATTACKS.iter().map(|attack| table(attack, outcomes)).collect();
-    fs::write(&path, format!("{before}{START}\n\n{tables}{END}{after}")).map_err(with_path)?;
-    println!("written to {}", path.display());
-    Ok(())
+    page::save("docs/simulation.md", START, END, &tables)
 }
 
 /// Writes the table of one attack, under a heading that leads to its description.

@@ -1,6 +1,6 @@
-//! Cargo extensions that the tests need. Installed if they are missing.
+//! Programs from crates.io: cargo extensions that the tests need, installed if they are missing.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::process::{capture, command, show, target};
 
@@ -18,12 +18,17 @@ pub(crate) fn ensure(name: &str, version: &str) -> Result<(), String> {
     {
         return Ok(());
     }
-    let package = format!("cargo-{name}@{version}");
     println!("installing cargo-{name} {version} into {}", folder().display());
+    install(&format!("cargo-{name}"), version, &folder())
+        .map_err(|error| format!("cargo-{name} is missing and could not be installed ({error})"))
+}
+
+/// Installs the programs of a package from crates.io into a directory.
+pub(crate) fn install(package: &str, version: &str, root: &Path) -> Result<(), String> {
+    let package = format!("{package}@{version}");
     let mut install = command("cargo", &["install", "--locked", "--quiet", &package, "--root"]);
     // A directory of its own, so that these builds do not mix with those of the workspace.
-    show(install.arg(folder()).env("CARGO_TARGET_DIR", target().join("tools-build")))
-        .map_err(|error| format!("cargo-{name} is missing and could not be installed ({error})"))
+    show(install.arg(root).env("CARGO_TARGET_DIR", target().join("tools-build")))
 }
 
 /// Returns the numbers of a version, or `None` if `text` is not a version.

@@ -8,6 +8,7 @@
 //! - [`http`]: a scripted server, which misbehaves where the script does.
 //! - [`oauth`]: such a server behind a login.
 //! - [`sample`]: typical frames of servers.
+//! - [`peers`]: the tables of a benchmark that compares programs of other authors.
 //! - [`plant`]: texts that attackers write, and all places of a string in a frame.
 //! - [`outline`]: finds the strings of a JSON text with a minimal lexer.
 //! - [`oracle`]: the judgment of another parser on a text.
@@ -32,6 +33,7 @@ pub mod measure;
 pub mod oauth;
 pub mod oracle;
 pub mod outline;
+pub mod peers;
 pub mod plant;
 pub mod sample;
 pub mod text;

@@ -6,14 +6,19 @@
 //! goal of each row, and exits with status 1 if a goal is missed. `-- --only TEXT` measures the rows whose
 //! names contain the text.
 //! `-- --test` runs a part once and ignores the goals. `-- --against PATH` compares this build with another
-//! one, the binary at PATH, instead.
+//! one, the binary at PATH, instead. `-- --peers FILE` compares it with other programs, which FILE lists.
 #![expect(
+    clippy::print_stderr,
     clippy::print_stdout,
     clippy::unwrap_used,
     clippy::disallowed_methods,
     clippy::indexing_slicing,
     reason = "a benchmark prints, starts processes, and may panic"
 )]
+
+mod answer;
+mod peers;
+mod session;
 
 use std::cell::RefCell;
 use std::fs;
@@ -44,6 +49,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().collect();
     match arguments.get(1).map(String::as_str) {
         Some("--serve") => return serve(Text::parse(&arguments[2], &arguments[3])),
+        Some("--answer") => return answer::serve(),
         Some("--copy") => return copy(&arguments[2..]),
         _ => {}
     }
@@ -55,6 +61,11 @@ fn main() -> ExitCode {
     if let Some(other) = against.and_then(|at| arguments.get(at + 1)) {
         compare(effort, other);
         return ExitCode::SUCCESS;
+    }
+    let list = arguments.iter().position(|it| it == "--peers");
+    if let Some(list) = list.and_then(|at| arguments.get(at + 1)) {
+        let effort = if once { peers::Effort::ONCE } else { peers::Effort::FULL };
+        return peers::run(effort, list);
     }
     let only = arguments.iter().position(|it| it == "--only").and_then(|at| arguments.get(at + 1));
     let only = only.map_or("", String::as_str);
@@ -322,6 +333,19 @@ fn serve(text: Text) -> ExitCode {
         r#","result":{{"protocolVersion":"2025-06-18","capabilities":{{"tools":{{}}}},"serverInfo":{{"name":"s","version":"1"}},{}}}}}"#,
         text.kind.members(text.size)
     );
+    answer_lines(|line, answers| {
+        if let Some(at) = line.windows(5).take(64).position(|it| it == b"\"id\":") {
+            let id = line[at + 5..].iter().take_while(|byte| byte.is_ascii_digit());
+            answers.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+            answers.extend(id);
+            answers.extend_from_slice(tail.as_bytes());
+            answers.push(b'\n');
+        }
+    })
+}
+
+/// Appends an answer to each line, and writes the answers to all lines that arrived together.
+fn answer_lines(mut answer: impl FnMut(&[u8], &mut Vec<u8>)) -> ExitCode {
     let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
     let (mut buffer, mut rest, mut answers) = (vec![0; 1 << 20], Vec::new(), Vec::new());
     loop {
@@ -332,14 +356,7 @@ fn serve(text: Text) -> ExitCode {
         rest.extend_from_slice(&buffer[..length]);
         let mut done = 0;
         while let Some(end) = rest[done..].iter().position(|byte| *byte == b'\n') {
-            let line = &rest[done..done + end];
-            if let Some(at) = line.windows(5).take(64).position(|it| it == b"\"id\":") {
-                let id = line[at + 5..].iter().take_while(|byte| byte.is_ascii_digit());
-                answers.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-                answers.extend(id);
-                answers.extend_from_slice(tail.as_bytes());
-                answers.push(b'\n');
-            }
+            answer(&rest[done..done + end], &mut answers);
             done += end + 1;
         }
         rest.drain(..done);

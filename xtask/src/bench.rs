@@ -1,20 +1,18 @@
 //! `cargo xtask bench`: runs all benchmarks, prints the results and saves them if asked.
 
-use std::fs;
+pub(crate) mod peers;
+
 use std::process::Stdio;
 
 use crate::clients;
 use crate::environment;
-use crate::process::{command, root, target};
+use crate::page;
+use crate::process::{command, target};
 
-const HEADER: &str = "\
-# Benchmarks
-
-Written by `cargo xtask bench --save`. Each table was measured in one run. Gigabytes and calls per second differ from
-machine to machine; the ratio of two columns counts, because their candidates took turns. Each figure is the best of
-thirty rounds.
-
-";
+/// Page with the tables, and the lines between which they stand.
+const PAGE: &str = "docs/benchmarks.md";
+const START: &str = "<!-- benchmarks: written by `cargo xtask bench --save` -->";
+const END: &str = "<!-- end of benchmarks -->";
 
 /// Number of benchmarks.
 const BENCHMARKS: usize = 6;
@@ -43,10 +41,7 @@ pub(crate) fn run(save: bool) -> Result<(), String> {
         return Err("a benchmark failed, so nothing is written".into());
     }
     if save {
-        let path = root().join("docs/benchmarks.md");
-        let page = format!("{HEADER}{}", printed.trim_start());
-        fs::write(&path, page).map_err(|error| format!("{}: {error}", path.display()))?;
-        println!("written to {}", path.display());
+        page::save(PAGE, START, END, &printed)?;
     }
     if is_met { Ok(()) } else { Err("a goal was missed".into()) }
 }

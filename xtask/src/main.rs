@@ -27,6 +27,8 @@ mod unicode;
 use std::env;
 use std::process::ExitCode;
 
+use bench::peers::Extent;
+
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
@@ -34,6 +36,8 @@ Usage: cargo xtask COMMAND
                            format, clippy, targets, tests, clients, servers, conformance,
                            peers, docs, deny, advisories, fuzz, benches
   bench [--save]           run all benchmarks; --save writes docs/benchmarks.md
+  bench peers [--save]     compare wrap with published guards and proxies; --save writes its part of
+                           docs/benchmarks.md; --test makes a few calls through each
   fuzz SECONDS [TARGET…]   fuzz each target for SECONDS; the corpus is in target/fuzz-corpus
   simulate [--hours H]     play sessions with hostile servers until a promise breaks; see simulate --help
   mutants [NAME…] [--save] take each defense back and have the simulation find it; --save writes docs/simulation.md
@@ -57,6 +61,9 @@ fn main() -> ExitCode {
         (Some("test"), steps) => test::run(steps),
         (Some("bench"), []) => bench::run(false),
         (Some("bench"), ["--save"]) => bench::run(true),
+        (Some("bench"), ["peers"]) => bench::peers::run(Extent::Print),
+        (Some("bench"), ["peers", "--save"]) => bench::peers::run(Extent::Save),
+        (Some("bench"), ["peers", "--test"]) => bench::peers::run(Extent::Test),
         (Some("fuzz"), [seconds, targets @ ..]) => match seconds.parse() {
             Ok(seconds @ 1..) => fuzz::run(seconds, targets),
             _ => Err(format!("{seconds} is not a number of seconds")),

@@ -91,6 +91,18 @@ pub(crate) fn client_stops_reading() {
     client.assert_gone_soon();
 }
 
+pub(crate) fn chatty_server() {
+    let mut client = Client::open(&[], &[]);
+    // In the second call, the server has read what waited, and reads nothing again.
+    for (id, tool) in [(1, "chatty"), (2, "echo"), (3, "chatty")] {
+        client.call(id, tool);
+        let answer = client.answer_to(id);
+        assert!(answer.contains("result"), "{answer}");
+    }
+    assert!(client.finish().success());
+    client.assert_gone_soon();
+}
+
 pub(crate) fn server_stops_reading() {
     let mut client = Client::open(&["--request-timeout", "2s"], &[]);
     client.call(1, "deaf");

@@ -36,6 +36,7 @@ const TESTS: &[Test] = &[
     ("fault::a_proxy_killed_at_random_leaves_nothing_behind", fault::killed_proxy),
     ("fault::a_client_that_stops_reading_loses_nothing", fault::client_stops_reading),
     ("fault::a_server_that_stops_reading_stops_nobody_else", fault::server_stops_reading),
+    ("fault::a_server_that_writes_and_does_not_read_loses_no_answer", fault::chatty_server),
     ("fault::a_server_that_closes_its_output_is_replaced", fault::closed_output),
     ("fault::a_server_that_dies_at_once_is_not_waited_for", fault::dies_at_once),
     ("fault::signals_end_everything_with_their_number", fault::signals),

@@ -1,8 +1,8 @@
 //! The server behind `wrap`.
 //!
 //! Answers each request at once. Some tool names have another effect: `die`, `half` (dies in the
-//! middle of its answer), `deaf` (stops reading), `mute` (closes its standard output), `hang`, and
-//! `big` (an answer of a megabyte). With `--hostile`, every hundredth answer has a hostile line before it.
+//! middle of its answer), `deaf` (stops reading), `mute` (closes its standard output), `hang`,
+//! `chatty` (writes requests without reading, and answers then), and `big` (an answer of a megabyte). With `--hostile`, every hundredth answer has a hostile line before it.
 
 use std::io::{self, BufRead, BufWriter, Write};
 use std::time::Duration;
@@ -22,6 +22,9 @@ const HOSTILE: &[&str] = &[
     "Content-Length: 52",
     "",
 ];
+
+/// Number of requests that `chatty` writes.
+const REQUESTS: u32 = 60_000;
 
 pub(crate) fn run(arguments: &[String]) -> ! {
     let is_hostile = arguments.iter().any(|it| it == "--hostile");
@@ -75,6 +78,16 @@ fn act(text: &str, id: &str, output: &mut impl Write) {
         writeln!(output, r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#).unwrap();
         output.flush().unwrap();
         std::thread::sleep(Duration::from_secs(3600));
+    }
+    if is("chatty") {
+        // Replies to these are more than the pipe and the proxy's buffer hold.
+        for request in 0..REQUESTS {
+            let line = format!(r#"{{"jsonrpc":"2.0","id":"r{request}","method":"roots/list"}}"#);
+            writeln!(output, "{line}").unwrap();
+        }
+        // The replies that wait are no requests, after which the output would be flushed.
+        writeln!(output, r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#).unwrap();
+        return output.flush().unwrap();
     }
     if is("mute") {
         output.flush().unwrap();

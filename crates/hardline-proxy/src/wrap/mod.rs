@@ -262,13 +262,13 @@ impl Driver<'_> {
         let Self { relay, client, server, .. } = self;
         let Some(ServerProcess { input, output, .. }) = server else { return Read::Nothing };
         let mut input = input.as_mut();
-        let waiting_own = input.as_ref().map_or(0, |input| input.waiting_own());
-        let is_full = client.max_bytes <= client.output.waiting().max(waiting_own);
+        let max_bytes = client.max_bytes;
+        let is_deaf = input.as_mut().is_some_and(|it| it.wait_for_reader(max_bytes, now));
         if output.is_ended() {
             return Read::Nothing;
         }
         // The client does not read, or the server does not read our replies: its output can wait.
-        if is_full {
+        if is_deaf || client.output.waiting() >= max_bytes {
             return Read::Unread;
         }
         let to_client = &mut client.output;
@@ -367,7 +367,9 @@ impl Driver<'_> {
         };
         // No event reports that a client is gone while its input is not read, so it is polled.
         let look = self.client.held_since.map(|_| now + LOOK);
-        let all = [self.relay.poll_timeout(), self.restart_at, phase, look];
+        let input = self.server.as_ref().and_then(|server| server.input.as_ref());
+        let unread = input.and_then(Outlet::end_of_wait).filter(|it| *it > now);
+        let all = [self.relay.poll_timeout(), self.restart_at, phase, look, unread];
         let due = all.into_iter().flatten().min().unwrap_or(FAR);
         // A timeout that is due but waits for quiet is checked again on the next event or soon.
         let due = if due <= now { now + MOMENT } else { due };

@@ -16,16 +16,39 @@ use super::Observer;
 use crate::notice::Notice;
 use crate::relay::{Outgoing, Sink};
 
+/// Time for a peer to read any of the replies that fill its buffer, before its own messages are read
+/// nevertheless. A peer that writes much and reads only then would wait for us, as we for it.
+const MAX_UNREAD: Duration = Duration::from_secs(5);
+
 /// Output to one peer, for frames that may be sent. Everything but writing is that of
 /// [`lines::Outlet`].
 #[derive(Debug)]
 pub(super) struct Outlet<W> {
     lines: lines::Outlet<W>,
+    /// Time since which replies fill the buffer and the peer reads nothing.
+    full_since: Option<Duration>,
 }
 
 impl<W: AsyncWrite + Unpin> Outlet<W> {
     pub(super) fn new(writer: W) -> Self {
-        Self { lines: lines::Outlet::new(writer) }
+        Self { lines: lines::Outlet::new(writer), full_since: None }
+    }
+
+    /// Returns true if the peer's messages must not be read now, because replies to them fill the
+    /// buffer. If the peer reads nothing for [`MAX_UNREAD`], they are read again, and further replies
+    /// are dropped.
+    pub(super) fn wait_for_reader(&mut self, max_bytes: usize, now: Duration) -> bool {
+        if self.lines.waiting_own() < max_bytes {
+            self.full_since = None;
+        } else {
+            self.full_since.get_or_insert(now);
+        }
+        self.full_since.is_some_and(|since| now < since + MAX_UNREAD)
+    }
+
+    /// Returns the time at which the peer's messages are read again, although it reads nothing.
+    pub(super) fn end_of_wait(&self) -> Option<Duration> {
+        Some(self.full_since? + MAX_UNREAD)
     }
 
     /// Takes the error that broke the output. `None` if the peer merely stopped reading.
@@ -35,7 +58,12 @@ impl<W: AsyncWrite + Unpin> Outlet<W> {
 
     /// Writes waiting bytes.
     pub(super) fn poll_drain(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        self.lines.poll_drain(context)
+        let before = self.lines.waiting();
+        let polled = self.lines.poll_drain(context);
+        if self.lines.waiting() < before {
+            self.full_since = None;
+        }
+        polled
     }
 }
 
@@ -65,7 +93,10 @@ impl Sink for Outlets<'_, '_, '_> {
             Direction::ClientToServer => {
                 // Between two servers there is no stream; the relay then keeps or fails the
                 // requests.
-                if let Some(server) = &mut self.server {
+                // A server that does not read its replies gets no more of them; its answers count.
+                if let Some(server) = &mut self.server
+                    && !(is_own && server.full_since.is_some())
+                {
                     server.lines.send(frame, is_own, self.context);
                 }
             }

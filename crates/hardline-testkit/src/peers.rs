@@ -40,7 +40,7 @@ pub type Cell = Result<f64, String>;
 /// Names of a kind of text and of its size.
 pub type Row = (&'static str, &'static str);
 
-/// What a table shows.
+/// Quantity that a table shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Figure {
     Micros,

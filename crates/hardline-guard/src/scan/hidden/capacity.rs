@@ -157,8 +157,10 @@ impl<'a> Capacity<'a> {
         }
         let is_adjacent = self.is_adjacent(&range);
         // Up to three adjacent characters in ascending order, or more without a gap between their
-        // codes, are a list, as programs print it. A directional control and its end are not.
+        // codes, are a list, as programs print it. A directional control and its end are not, nor are
+        // two directional marks alone.
         let is_list = self.last.is_some_and(|last| match self.row {
+            1 | 2 if kind(char) == Some(Kind::Direction) => false,
             1 | 2 => last < char,
             _ => u32::from(last) + 1 == u32::from(char),
         });

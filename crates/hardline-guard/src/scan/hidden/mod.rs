@@ -29,12 +29,12 @@ use std::ops::Range;
 use super::list::List;
 use crate::rule::Rule;
 use bidi::{Controls, Lines};
-use capacity::{BIT, Capacity, ODD, SHORT, SLIGHT, STRANGE};
+use capacity::{BIT, Capacity, ODD, SHORT, SLIGHT, STRANGE, Weight};
 use consistency::Consistency;
 use kind::{Kind, has_no_width, is_private, kind};
 use selector::{Choices, selects_nothing};
 use sign::Signs;
-use span::Spans;
+use span::{Spans, is_end};
 use weigh::{Around, Use};
 
 pub(crate) use capacity::{Residue, Together};
@@ -184,20 +184,13 @@ impl<'a> Hidden<'a> {
 
     /// Weighs the characters of the run at `at`.
     fn weigh_run(&mut self, run: &str, mut at: usize, around: &Around<'_>, list: &mut List) {
-        let mut previous = None;
+        let (mut previous, end) = (None, at + run.len());
         for char in run.chars() {
             let place = at..at + char.len_utf8();
             at = place.end;
             match kind(char) {
                 Some(Kind::Bidi) => {
-                    let weight = match self.lines.controls(place.start) {
-                        Controls::Useless => STRANGE,
-                        _ => {
-                            let is_both = self.lines.find_right_to_left(place.start);
-                            let line = self.lines.start();
-                            self.spans.weigh(self.text, place.start, line, is_both)
-                        }
-                    };
+                    let weight = self.weigh_control(char, place.start..end, previous);
                     self.capacity.add_plainly(char, place, weight, list);
                 }
                 Some(Kind::Selector) => {
@@ -212,11 +205,6 @@ impl<'a> Hidden<'a> {
                     };
                     self.capacity.add_plainly(char, place, weight, list);
                 }
-                // Right-to-left writing uses all of them next to punctuation.
-                Some(Kind::Direction) if around.weigh(char, previous) == Use::Weighs(SLIGHT) => {
-                    let weight = if self.capacity.is_last(char) { SLIGHT / 2 } else { 2 * SLIGHT };
-                    self.capacity.add_plainly(char, place, weight, list);
-                }
                 _ => match around.weigh(char, previous) {
                     Use::Weighs(weight) => self.capacity.add(char, place, weight, list),
                     Use::Silent => {
@@ -229,16 +217,31 @@ impl<'a> Hidden<'a> {
                         self.capacity.add(char, place, weight, list);
                     }
                     // The first of a row decides; the others have no effect.
-                    Use::AtSign => {
-                        let run = place.start..place.start + run.len();
+                    Use::AtSign(least) => {
                         let is_first = previous.is_none();
+                        let run = place.start..end;
                         let weight = if is_first { self.signs.weigh(run, char) } else { SLIGHT };
-                        self.capacity.add_plainly(char, place, weight, list);
+                        self.capacity.add_plainly(char, place, weight.max(least), list);
                     }
                     Use::Never => self.capacity.add(char, place, STRANGE, list),
                 },
             }
             previous = Some(char);
+        }
+    }
+
+    /// Weighs a directional control; `run` is the rest of its run.
+    fn weigh_control(&mut self, char: char, run: Range<usize>, previous: Option<char>) -> Weight {
+        if self.lines.controls(run.start) == Controls::Useless {
+            return STRANGE;
+        }
+        let is_both = self.lines.find_right_to_left(run.start);
+        let weight = self.spans.weigh(self.text, run.start, self.lines.start(), is_both);
+        match previous {
+            _ if !is_both || is_end(char) => weight,
+            // Writing from right to left uses them in many places, but not differently in each.
+            None => weight.max(self.signs.weigh(run, char)),
+            Some(_) => weight.max(ODD),
         }
     }
 
@@ -252,7 +255,8 @@ impl<'a> Hidden<'a> {
             let is_left = kind(char) == Some(Kind::Joiner)
                 && (around.after == Some('\n') || around.is_near_script());
             let is_row = row == MIN_ROW && !is_left;
-            if index == MAX_RUN || is_row && around.weigh(char, None) == Use::Weighs(ODD) {
+            let is_useless = is_direction(char) || around.weigh(char, None) == Use::Weighs(ODD);
+            if index == MAX_RUN || is_row && is_useless {
                 return Some(IN_A_ROW);
             }
             match kind(char) {

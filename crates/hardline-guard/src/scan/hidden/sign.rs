@@ -1,5 +1,5 @@
 //! Invisible characters next to signs: breaks in long names and addresses, marks around numbers,
-//! operators in formulas.
+//! operators in formulas, marks and spans in writing from right to left.
 //!
 //! Some programs insert one after every punctuation mark, or in every place of a kind; that carries
 //! no information. Where some of these places have one and others have none, they carry bits.
@@ -9,7 +9,8 @@
 use std::ops::Range;
 
 use super::capacity::{BIT, ODD, SLIGHT, Weight};
-use super::kind::kind;
+use super::kind::{Kind, kind};
+use crate::scan::unicode::is_right_to_left;
 
 /// The places of one text next to signs.
 #[derive(Debug)]
@@ -34,6 +35,9 @@ const MIXED: Weight = ODD + BIT / 2;
 /// Weight of the first one in a kind of place, where the sign was without one.
 const FIRST: Weight = 2 * SLIGHT;
 
+/// Class of letters that are written from right to left.
+const RIGHT_TO_LEFT: char = 'א';
+
 /// Limit on remembered kinds of places. The others count as new at each occurrence.
 const MAX_SEEN: usize = 512;
 
@@ -47,13 +51,14 @@ struct Place {
     is_spaced: bool,
 }
 
-/// The characters in one kind of place.
+/// The last character in one kind of place.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Habit {
-    /// Every place since the first one has this character.
-    Always(char),
-    /// The last places were without one.
-    Missed,
+struct Habit {
+    char: char,
+    /// Number of places without one since then.
+    missed: u32,
+    /// Number of places without one before it.
+    missed_before: u32,
 }
 
 /// Position of the sign of a place, as seen from the invisible character.
@@ -79,25 +84,33 @@ impl<'a> Signs<'a> {
             Some(Sign::After(sign)) => Some(take_bit(&mut self.missed_before, sign)),
             None => None,
         };
+        let new = |missed_before| Habit { char, missed: 0, missed_before };
         let habit = match self.seen.binary_search_by_key(&place, |it| it.0) {
-            Ok(index) => {
-                let old = self.seen.get_mut(index);
-                old.map(|it| std::mem::replace(&mut it.1, Habit::Always(char)))
-            }
+            Ok(index) => self.seen.get_mut(index).map(|(_, it)| {
+                let new = new(it.missed);
+                std::mem::replace(it, new)
+            }),
             Err(index) => {
                 if self.seen.len() < MAX_SEEN {
-                    self.seen.insert(index, (place, Habit::Always(char)));
+                    self.seen.insert(index, (place, new(0)));
                 }
                 None
             }
         };
+        let is_direction = matches!(kind(char), Some(Kind::Direction | Kind::Bidi));
         match (habit, is_missed_sign) {
-            (Some(Habit::Always(last)), _) if last != char => MIXED,
-            (Some(Habit::Always(_)), _) | (None, None) | (_, Some(false)) => USUAL,
+            (Some(last), _) if last.missed == 0 && last.char != char => MIXED,
+            (Some(Habit { missed: 0, .. }), _) | (None, None) | (_, Some(false)) => USUAL,
             (None, Some(true)) => FIRST,
+            // In data, each value may have one, and no key.
+            (Some(last), _)
+                if is_direction && last.missed == last.missed_before && last.char == char =>
+            {
+                BIT
+            }
             // Programs break some long names between words, and leave others whole.
-            (Some(Habit::Missed), None) => BIT + BIT / 2,
-            (Some(Habit::Missed), _) => MIXED,
+            (Some(_), None) => BIT + BIT / 2,
+            (Some(_), _) => MIXED,
         }
     }
 
@@ -127,7 +140,7 @@ impl<'a> Signs<'a> {
             && let Ok(index) = self.seen.binary_search_by_key(&place, |it| it.0)
             && let Some(it) = self.seen.get_mut(index)
         {
-            it.1 = Habit::Missed;
+            it.1.missed = it.1.missed.saturating_add(1);
         }
     }
 }
@@ -167,7 +180,7 @@ impl Before {
 impl Place {
     /// Returns the sign of the place, if it has one. A row of one sign is a kind of its own.
     fn sign(self) -> Option<Sign> {
-        let is_sign = |class: char| !matches!(class, 'a' | 'A' | '0');
+        let is_sign = |class: char| !matches!(class, 'a' | 'A' | '0' | RIGHT_TO_LEFT);
         match (self.before, self.after) {
             _ if self.is_spaced || self.before == self.after => None,
             (before, _) if is_sign(before) => Some(Sign::Before(before)),
@@ -180,6 +193,7 @@ impl Place {
 /// Returns the character that stands for all characters of its kind.
 fn class(char: char) -> char {
     match char {
+        _ if is_right_to_left(char) && char.is_alphabetic() => RIGHT_TO_LEFT,
         _ if char.is_uppercase() => 'A',
         _ if char.is_alphabetic() => 'a',
         _ if char.is_numeric() => '0',

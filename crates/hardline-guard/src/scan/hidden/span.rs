@@ -16,6 +16,8 @@ pub(super) struct Spans {
     idle: usize,
     embeddings: usize,
     isolates: usize,
+    /// True if the last line with spans did not close all of them.
+    was_open: Option<bool>,
 }
 
 /// Number of spans in a line that programs insert around names and words.
@@ -38,6 +40,7 @@ struct Content {
     /// Set if letters of both directions, digits or signs make the control visible.
     is_mixed: bool,
     has_digits: bool,
+    /// True if it is no name, as far as its first letter tells.
     is_lowercase: bool,
     /// The control after it.
     next: Option<char>,
@@ -48,23 +51,33 @@ struct Content {
 impl Spans {
     /// Weighs the control at `at` of the line that starts at `line`.
     pub(super) fn weigh(&mut self, text: &str, at: usize, line: usize, is_both: bool) -> Weight {
-        if self.line != line {
-            *self = Self { line, ..Self::default() };
-        }
+        let change = if self.line == line { 0 } else { self.start_line(line) };
         let Some(rest) = text.get(at..) else { return ODD };
         let Some(control) = rest.chars().next() else { return ODD };
-        match control {
-            '\u{202c}' => close(&mut self.embeddings),
-            '\u{2069}' => close(&mut self.isolates),
-            _ => {
-                let count =
-                    if control < '\u{2060}' { &mut self.embeddings } else { &mut self.isolates };
-                *count += 1;
-                let before = text.get(line..at).unwrap_or_default();
-                let inside = rest.get(control.len_utf8()..).unwrap_or_default();
-                self.weigh_start(control, before, inside, is_both)
+        change
+            + match control {
+                '\u{202c}' => close(&mut self.embeddings),
+                '\u{2069}' => close(&mut self.isolates),
+                _ => {
+                    let count = if control < '\u{2060}' {
+                        &mut self.embeddings
+                    } else {
+                        &mut self.isolates
+                    };
+                    *count += 1;
+                    let before = text.get(line..at).unwrap_or_default();
+                    let inside = rest.get(control.len_utf8()..).unwrap_or_default();
+                    self.weigh_start(control, before, inside, is_both)
+                }
             }
-        }
+    }
+
+    /// Starts a line. Returns the weight of the choice to close the spans of the last one or not.
+    fn start_line(&mut self, line: usize) -> Weight {
+        let is_open = self.embeddings + self.isolates > 0;
+        let is_changed = self.was_open.is_some_and(|it| it != is_open);
+        *self = Self { line, was_open: Some(is_open), ..Self::default() };
+        if is_changed { BIT + BIT / 2 } else { 0 }
     }
 
     fn weigh_start(&mut self, control: char, before: &str, inside: &str, is_both: bool) -> Weight {
@@ -112,7 +125,7 @@ impl Content {
                 _ if char.is_alphabetic() => {
                     let is_right = is_right_to_left(char);
                     let first = *content.direction.get_or_insert_with(|| {
-                        content.is_lowercase = char.is_lowercase();
+                        content.is_lowercase = is_right || char.is_lowercase();
                         is_right
                     });
                     content.is_mixed |= first != is_right;
@@ -130,7 +143,8 @@ impl Content {
     /// Returns true if the letters before, inside and after the span have one direction, so that it
     /// changes nothing.
     fn is_idle(&self, before: &str, after: &str) -> bool {
-        let is_seen = |it: &char| matches!(it, '\n') || !it.is_whitespace() && kind(*it).is_none();
+        let is_blank = |it: char| it.is_whitespace() || is_mark(it) || kind(it).is_some();
+        let is_seen = |it: &char| *it == '\n' || !is_blank(*it);
         let before = before.chars().rev().take(MAX_GAP).find(is_seen);
         let after = after.chars().take(MAX_GAP).find(is_seen);
         let is_same = |it: Option<char>| {
@@ -140,6 +154,7 @@ impl Content {
     }
 }
 
-fn is_end(control: char) -> bool {
+/// Returns true if the control ends a span.
+pub(super) fn is_end(control: char) -> bool {
     matches!(control, '\u{202c}' | '\u{2069}')
 }

@@ -36,8 +36,9 @@ pub(super) enum Use {
     Silent,
     /// A filler of a Hangul syllable, likewise.
     Filler,
-    /// A character next to a sign; see [`Signs`](super::sign::Signs).
-    AtSign,
+    /// A character in a place that [`Signs`](super::sign::Signs) compares with others of its kind. It
+    /// weighs no less than this.
+    AtSign(Weight),
 }
 
 /// Limit on combining marks that are skipped to find their letter.
@@ -87,16 +88,15 @@ impl<'a> Around<'a> {
     pub(super) fn weigh(&self, char: char, previous: Option<char>) -> Use {
         let Some(kind) = kind(char) else { return Use::Weighs(0) };
         let weight = match kind {
-            Kind::Break if self.is_at_sign() => return Use::AtSign,
+            Kind::Break if self.is_at_sign() => return Use::AtSign(0),
             Kind::Break => self.weigh_break(),
             Kind::Joiner if char == '\u{200c}' && self.is_silent() => return Use::Silent,
             Kind::Joiner => self.weigh_joiner(char),
-            Kind::Direction if self.is_inserted_mark(char) => return Use::AtSign,
-            Kind::Direction => self.weigh_direction(char),
+            Kind::Direction => return self.weigh_direction(char, previous),
             Kind::SoftHyphen => self.weigh_soft_hyphen(),
-            Kind::Glue if self.is_at_sign() => return Use::AtSign,
+            Kind::Glue if self.is_at_sign() => return Use::AtSign(0),
             Kind::Glue => self.weigh_glue(char),
-            Kind::Operator if self.is_due_operator(char) => return Use::AtSign,
+            Kind::Operator if self.is_due_operator(char) => return Use::AtSign(0),
             Kind::Operator => self.weigh_operator(char),
             // It keeps two marks apart.
             Kind::GraphemeJoiner if self.is_between_marks() => BIT / 2,
@@ -205,14 +205,16 @@ impl<'a> Around<'a> {
         }
     }
 
-    fn weigh_direction(&self, char: char) -> Weight {
-        if self.is_idle_mark(char) {
-            return ODD;
-        }
+    fn weigh_direction(&self, char: char, previous: Option<char>) -> Use {
         match (self.is_right_to_left, self.is_at_edge()) {
-            (true, true) => SLIGHT,
-            (true, false) | (false, true) => BIT,
-            (false, false) => ODD,
+            // One more in the same place has no effect, or that of a mark alone.
+            _ if previous.and_then(kind) == Some(Kind::Direction) => Use::AtSign(BIT),
+            _ if self.is_inserted_mark(char) => Use::AtSign(0),
+            _ if self.is_idle_mark(char) => Use::Weighs(ODD),
+            (true, true) => Use::AtSign(0),
+            (false, true) => Use::AtSign(BIT),
+            (true, false) => Use::Weighs(BIT),
+            (false, false) => Use::Weighs(ODD),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Hidden text: every way to carry it is found.
 
+mod direction;
 mod encoded;
 mod optional;
 mod writing;

@@ -8,7 +8,7 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
 use super::block::{BLOCK, within};
-use super::hidden::{Hidden, Residue, is_invisible};
+use super::hidden::{Hidden, Residue, is_doubled, is_invisible};
 use super::list::List;
 use crate::rule::Rule;
 
@@ -112,16 +112,37 @@ pub(super) fn candidates<S: Simd>(simd: S, block: &[u8; BLOCK]) -> u64 {
     // The first bytes of kana and Arabic are relevant only with these second bytes.
     let leads = (is(0xe3) | is(0xd8)).to_bitmask();
     let seconds = (is(0x85) | is(0x9c)).to_bitmask();
-    (control | two | three | more).to_bitmask() | leads & (seconds >> 1 | 1 << 63)
+    (control | two | three | more).to_bitmask() | leads & (seconds >> 1 | 1 << 63) | marks(bytes)
 }
 
-/// Returns true if the first bytes are those of a control, a separator or an invisible character.
+/// Returns the bytes with which a mark may start that matters if its letter has it twice.
+#[inline(always)]
+fn marks<S: Simd>(bytes: u8x64<S>) -> u64 {
+    let is = |byte: u8| bytes.simd_eq(byte);
+    let pair = |lead: u64, second: u64| lead & (second >> 1 | 1 << 63);
+    let three = |lead: u64, third: u64| lead & (third >> 2 | 3 << 62);
+    let upper = within(bytes, 0xb0, 0xbf).to_bitmask();
+    pair((is(0xcc) | is(0xd6)).to_bitmask(), upper)
+        | pair(is(0xd7).to_bitmask(), within(bytes, 0x81, 0x87).to_bitmask())
+        | pair(
+            (is(0xd8) | is(0xd9)).to_bitmask(),
+            (within(bytes, 0x8b, 0x9c) | is(0xb0)).to_bitmask(),
+        )
+        | three(is(0xe0).to_bitmask(), (is(0x8d) | is(0xbc)).to_bitmask())
+        | three(is(0xe3).to_bitmask(), within(bytes, 0x99, 0x9a).to_bitmask())
+}
+
+/// Returns true if the first bytes are those of a control, a separator or an invisible character, or of a
+/// mark that the same letter has again.
 #[inline]
 pub(super) fn may_matter(rest: &[u8]) -> bool {
     match rest {
         [0xc2, second, ..] => matches!(second, 0x80..=0x9f | 0xad),
         [0xcd, second, ..] => *second == 0x8f,
-        [0xd8, second, ..] => *second == 0x9c,
+        [0xd8, 0x9c, ..] => true,
+        [0xcc | 0xd6..=0xd9 | 0xe0, ..] => is_doubled(rest),
+        [0xe1, 0x80 | 0x9f, 0xb7..=0xba | 0x92, ..] => is_doubled(rest),
+        [0xe2, 0x83, ..] => is_doubled(rest),
         [0xe1, second, third, ..] => matches!(
             (second, third),
             (0x85, 0x9f | 0xa0) | (0x9a, 0x80) | (0x9e, 0xb4 | 0xb5) | (0xa0, 0x8b..=0x8f)
@@ -130,7 +151,8 @@ pub(super) fn may_matter(rest: &[u8]) -> bool {
             (second, third),
             (0x80, 0x80..=0x8f | 0xa8..=0xaf) | (0x81, 0x9f..=0xaf) | (0xa0, 0x80) | (0xb5, 0xbf)
         ),
-        [0xe3, second, third, ..] => (*second, *third) == (0x85, 0xa4),
+        [0xe3, 0x85, third, ..] => *third == 0xa4,
+        [0xe3, ..] => is_doubled(rest),
         [0xef, second, third, ..] => matches!(
             (second, third),
             (0x80..=0xa3, _)

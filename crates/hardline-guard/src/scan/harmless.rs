@@ -4,7 +4,8 @@
 //! - a letter of the name `jsonrpc`;
 //! - a letter of base64, or white space inside of it;
 //! - the start of another escape;
-//! - a character that people do not see.
+//! - a character that people do not see;
+//! - a mark, which may be there twice.
 //!
 //! Quotes, braces and other signs do not matter by themselves: a message needs its name as well. Nor
 //! do the letters of most scripts.
@@ -16,6 +17,7 @@ use super::character::CharacterClass;
 use super::decode::base64::MIN_LETTERS;
 use super::message::hex;
 use super::survey::MIN_RUN;
+use super::unicode::is_mark;
 
 /// Returns true for the number of a character that is harmless as an escape.
 fn is_harmless(code: u32) -> bool {
@@ -55,7 +57,8 @@ pub(super) fn is_unicode(rest: &[u8]) -> bool {
         Ok(b'&') => is_reference(behind),
         Ok(byte @ ..0x80) => !byte.is_ascii_control() && is_harmless_byte(byte),
         _ => {
-            code != 0x17f && char::from_u32(code).is_some_and(|it| CharacterClass::of(it).is_none())
+            let is_drawn = |it| CharacterClass::of(it).is_none() && !is_mark(it);
+            code != 0x17f && char::from_u32(code).is_some_and(is_drawn)
         }
     }
 }

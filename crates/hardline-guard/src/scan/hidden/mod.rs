@@ -15,6 +15,7 @@
 mod bidi;
 mod capacity;
 mod consistency;
+mod double;
 mod kind;
 mod private;
 mod selector;
@@ -27,10 +28,12 @@ mod weigh;
 use std::ops::Range;
 
 use super::list::List;
+use super::unicode::is_mark;
 use crate::rule::Rule;
 use bidi::{Controls, Lines};
 use capacity::{BIT, Capacity, ODD, SHORT, SLIGHT, STRANGE, Weight};
 use consistency::Consistency;
+use double::Double;
 use kind::{Kind, has_no_width, is_private, kind};
 use selector::{Choices, selects_nothing};
 use sign::Signs;
@@ -38,6 +41,7 @@ use span::{Spans, is_end};
 use weigh::{Around, Use};
 
 pub(crate) use capacity::{Residue, Together};
+pub(crate) use double::is_doubled;
 pub(crate) use kind::is_invisible;
 
 /// Limit on consecutive invisible characters; no writing has more.
@@ -105,6 +109,8 @@ impl<'a> Hidden<'a> {
                 let detail = "text in private-use characters";
                 list.add_characters(Rule::ContentHidden, range, detail);
             }
+        } else if is_mark(first) && kind(first).is_none() {
+            self.take_marks(start, list);
         } else if !has_no_width(first) {
             self.done = start + first.len_utf8();
             self.take_blank(first, start..self.done, list);
@@ -133,6 +139,19 @@ impl<'a> Hidden<'a> {
             }
             Some(_) => self.take_space(char, range, list),
             None => {}
+        }
+    }
+
+    /// Weighs the marks of a letter that are there twice.
+    fn take_marks(&mut self, start: usize, list: &mut List) {
+        let (end, doubles) = double::find(self.text, start);
+        self.done = end;
+        for Double { char, place, is_row } in doubles {
+            if is_row {
+                list.add_characters(Rule::ContentHidden, place, "the same mark in a row");
+            } else {
+                self.capacity.add(char, place, STRANGE, list);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Hidden text: every way to carry it is found.
 
 mod direction;
+mod double;
 mod encoded;
 mod optional;
 mod writing;

@@ -8,7 +8,7 @@ use fearless_simd::prelude::*;
 use fearless_simd::{Level, dispatch, u8x64};
 
 use super::block::{BLOCK, within};
-use super::hidden::{Hidden, Residue, is_doubled, is_invisible};
+use super::hidden::{Hidden, Residue, is_doubled, is_invisible, is_long};
 use super::list::List;
 use crate::rule::Rule;
 
@@ -133,10 +133,11 @@ fn marks<S: Simd>(bytes: u8x64<S>) -> u64 {
 }
 
 /// Returns true if the first bytes are those of a control, a separator or an invisible character, or of a
-/// mark that the same letter has again.
+/// mark that the same letter has again, or a long row of no-break spaces.
 #[inline]
 pub(super) fn may_matter(rest: &[u8]) -> bool {
     match rest {
+        [0xc2, 0xa0, ..] => is_long(rest),
         [0xc2, second, ..] => matches!(second, 0x80..=0x9f | 0xad),
         [0xcd, second, ..] => *second == 0x8f,
         [0xd8, 0x9c, ..] => true,
@@ -162,6 +163,7 @@ pub(super) fn may_matter(rest: &[u8]) -> bool {
                 | (0xbe, 0xa0)
                 | (0xbf, 0xb0..=0xbc | 0xbe | 0xbf)
         ),
+        [0xf0, 0x93, 0x91, 0x81..=0x82, ..] => true,
         [0xf0, 0x91, 0x81, 0xbf, ..] | [0xf0, 0x93, 0x90, 0xb0..=0xbf, ..] => true,
         [0xf0, 0x96, 0xbf, 0xa4, ..] | [0xf0, 0x9b, 0xb2, 0xa0..=0xa3, ..] => true,
         [0xf0, 0x9d, 0x85, 0x99 | 0xb3..=0xba, ..] => true,

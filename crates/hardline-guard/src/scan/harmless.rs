@@ -5,7 +5,7 @@
 //! - a letter of base64, or white space inside of it;
 //! - the start of another escape;
 //! - a character that people do not see;
-//! - a mark, which may be there twice.
+//! - a mark, which may be there twice, or a no-break space, which may be part of a long row.
 //!
 //! Quotes, braces and other signs do not matter by themselves: a message needs its name as well. Nor
 //! do the letters of most scripts.
@@ -57,7 +57,7 @@ pub(super) fn is_unicode(rest: &[u8]) -> bool {
         Ok(b'&') => is_reference(behind),
         Ok(byte @ ..0x80) => !byte.is_ascii_control() && is_harmless_byte(byte),
         _ => {
-            let is_drawn = |it| CharacterClass::of(it).is_none() && !is_mark(it);
+            let is_drawn = |it| CharacterClass::of(it).is_none() && !is_mark(it) && it != '\u{a0}';
             code != 0x17f && char::from_u32(code).is_some_and(is_drawn)
         }
     }

@@ -376,6 +376,14 @@ mod tests {
         "\\udb40\\udc69\\udb40\\udc69\\udb40\\udc69\\udb40\\udc69\\udb40\\udc69\\udb40\\udc69\\udb40\\udc69\\udb40\\udc69",
         "&#xe0069;&#xe0069;&#xe0069;&#xe0069;&#xe0069;&#xe0069;&#xe0069;&#xe0069;",
         "\u{2d7f}",
+        "x\u{336}\u{336}\u{336}",
+        "x\u{5bc}",
+        "\u{5bc}",
+        "\u{94d}",
+        "ب\u{651}\u{64e}\u{651}",
+        "\u{a0}",
+        "\u{a0} \u{a0}\u{a0} \u{a0}    \u{a0}",
+        "\u{a0}  \u{a0} \u{a0}   \u{a0}\u{a0}",
         "é",
         "—",
         "日本",
@@ -427,6 +435,9 @@ mod tests {
                 '/' if random.one_in(4) => json.push_str("\\/"),
                 '\0'..' ' => json.push_str(&format!("\\u{:04x}", u32::from(char))),
                 _ if char.is_ascii() && random.one_in(200) => {
+                    json.push_str(&format!("\\u{:04x}", u32::from(char)));
+                }
+                '\u{80}'..='\u{ffff}' if random.one_in(8) => {
                     json.push_str(&format!("\\u{:04x}", u32::from(char)));
                 }
                 _ => json.push(char),

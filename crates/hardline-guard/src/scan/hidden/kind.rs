@@ -71,7 +71,9 @@ pub(super) fn kind(char: char) -> Option<Kind> {
         '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}' => Kind::Selector,
         '\u{fff0}'..='\u{fffb}' => Kind::Never,
         '\u{1107f}' => Kind::Within('\u{11000}', '\u{11075}'),
-        '\u{13430}'..='\u{1343f}' => Kind::Layout('\u{13000}', '\u{13455}'),
+        '\u{13430}'..='\u{1343f}' | '\u{13441}'..='\u{13442}' => {
+            Kind::Layout('\u{13000}', '\u{13455}')
+        }
         '\u{16fe4}' => Kind::Within('\u{18b00}', '\u{18cff}'),
         '\u{1bca0}'..='\u{1bca3}' => Kind::Within('\u{1bc00}', '\u{1bc9f}'),
         '\u{1d159}' | '\u{1d173}'..='\u{1d17a}' => Kind::Within('\u{1d100}', '\u{1d1ff}'),

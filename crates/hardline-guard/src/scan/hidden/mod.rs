@@ -18,6 +18,7 @@ mod consistency;
 mod double;
 mod kind;
 mod private;
+mod row;
 mod selector;
 mod sign;
 mod span;
@@ -43,12 +44,19 @@ use weigh::{Around, Use};
 pub(crate) use capacity::{Residue, Together};
 pub(crate) use double::is_doubled;
 pub(crate) use kind::is_invisible;
+pub(crate) use row::is_long;
 
 /// Limit on consecutive invisible characters; no writing has more.
 const MAX_RUN: usize = 32;
 
 /// Minimum length of a run of one useless character that cannot be a typo.
 const MIN_ROW: usize = 3;
+
+/// Looks like a space, but is a cell of Braille.
+const EMPTY_BRAILLE: char = '\u{2800}';
+
+/// Limit on the empty cells between it and the next other character.
+const MAX_CELLS: usize = 64;
 
 /// Limit on the visible characters of a text in which a character that no text needs is a hit by
 /// itself.
@@ -111,6 +119,12 @@ impl<'a> Hidden<'a> {
             }
         } else if is_mark(first) && kind(first).is_none() {
             self.take_marks(start, list);
+        } else if first == '\u{a0}' {
+            let (end, carriers) = row::judge(self.text, start);
+            self.done = end;
+            for (place, char) in carriers {
+                self.capacity.add_plainly(char, place, BIT, list);
+            }
         } else if !has_no_width(first) {
             self.done = start + first.len_utf8();
             self.take_blank(first, start..self.done, list);
@@ -130,12 +144,14 @@ impl<'a> Hidden<'a> {
     /// Weighs a blank character, or one that shows nothing at all.
     fn take_blank(&mut self, char: char, range: Range<usize>, list: &mut List) {
         match kind(char) {
-            Some(Kind::Void) if char == '\u{fffc}' => self.capacity.add(char, range, BIT, list),
             Some(Kind::Void) => self.capacity.add(char, range, ODD, list),
             // A change between separators carries a bit, a repetition less.
             Some(Kind::Separator) => {
                 let weight = if self.capacity.is_last(char) { BIT / 2 } else { BIT };
                 self.capacity.add_plainly(char, range, weight, list);
+            }
+            Some(_) if char == EMPTY_BRAILLE && !self.is_drawing(&range) => {
+                self.capacity.add(char, range, ODD, list);
             }
             Some(_) => self.take_space(char, range, list),
             None => {}
@@ -153,6 +169,17 @@ impl<'a> Hidden<'a> {
                 self.capacity.add(char, place, STRANGE, list);
             }
         }
+    }
+
+    /// Returns true if the cell of Braille without dots is next to others, or away from words.
+    fn is_drawing(&self, range: &Range<usize>) -> bool {
+        let is_other = |it: &char| !matches!(*it, EMPTY_BRAILLE | ' ');
+        let before = self.text.get(..range.start).unwrap_or_default().chars().rev();
+        let after = self.text.get(range.end..).unwrap_or_default().chars();
+        let sides = [before.take(MAX_CELLS).find(is_other), after.take(MAX_CELLS).find(is_other)];
+        let is_cell = |it: &char| matches!(*it, '\u{2801}'..='\u{28ff}');
+        sides.iter().flatten().any(is_cell)
+            || !sides.into_iter().flatten().any(char::is_alphanumeric)
     }
 
     /// Weighs a space: one kind of space is typography, a choice between several is not.

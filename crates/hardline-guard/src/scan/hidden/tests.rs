@@ -43,7 +43,16 @@ fn every_blank_has_a_kind_or_is_plain() {
 fn drawn_characters_have_no_kind() {
     let category = CodePointMapData::<GeneralCategory>::new();
     let ignorable = CodePointSetData::new::<DefaultIgnorableCodePoint>();
-    let blank = ['\u{2800}', '\u{fffc}', '\u{1d159}', '\u{2d7f}', '\u{1107f}', '\u{16fe4}'];
+    let blank = [
+        '\u{2800}',
+        '\u{fffc}',
+        '\u{1d159}',
+        '\u{2d7f}',
+        '\u{1107f}',
+        '\u{13441}',
+        '\u{13442}',
+        '\u{16fe4}',
+    ];
     for char in '\0'..=char::MAX {
         use GeneralCategory::*;
         let is_special = matches!(

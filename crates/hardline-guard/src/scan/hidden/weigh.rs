@@ -126,6 +126,9 @@ impl<'a> Around<'a> {
         let is_edge = |it: Option<char>| it.is_none_or(|it| it.is_whitespace() || it == '|');
         if self.is_near(is_unspaced) {
             0
+        } else if self.before.is_some_and(is_hangul) && self.after.is_some_and(is_hangul) {
+            // Korean has spaces between words.
+            BIT + BIT / 2
         } else if self.is_near(is_east_asian) {
             // Programs break Japanese between phrases of about five characters.
             SLIGHT + SLIGHT / 2
@@ -336,6 +339,11 @@ impl<'a> Around<'a> {
     fn is_between_marks(&self) -> bool {
         self.before.is_some_and(is_mark) && self.after.is_some_and(is_mark)
     }
+}
+
+/// Returns true for a syllable of Korean.
+fn is_hangul(char: char) -> bool {
+    matches!(char, '\u{ac00}'..='\u{d7a3}')
 }
 
 /// Returns true if the script of the letter has joiners.

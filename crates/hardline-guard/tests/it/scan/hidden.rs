@@ -1,5 +1,6 @@
 //! Hidden text: every way to carry it is found.
 
+mod blank;
 mod direction;
 mod double;
 mod encoded;

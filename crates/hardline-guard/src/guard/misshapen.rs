@@ -7,7 +7,7 @@
 use hardline_wire::id::Id;
 use hardline_wire::json::{Kind, Value};
 use hardline_wire::message::Message;
-use memchr::{memchr_iter, memmem};
+use memchr::memchr_iter;
 
 use super::Guard;
 use super::content::Subject;
@@ -17,7 +17,7 @@ use crate::finding::{Direction, Finding};
 use crate::frame::finding_at;
 use crate::join::starts_with_member;
 use crate::rule::{Action, Rule};
-use crate::session::{Reply, URL_ELICITATION_REQUIRED, asks_for_input};
+use crate::session::{Reply, URL_ELICITATION_REQUIRED, asks_for_input, may_have_meta};
 
 /// Members that JSON-RPC defines for messages.
 const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
@@ -145,9 +145,7 @@ fn unusable_result(message: &Message<'_>, text: &[u8]) -> Option<(Id<'static>, &
     if answer.result.kind() != Kind::Object {
         return Some((id(), "the result is not an object"));
     }
-    // Reading the members of a long result costs more than looking for the name, escaped or not.
-    let may_have_meta = [&b"_meta"[..], b"\\u"].iter().any(|it| memmem::find(text, it).is_some());
-    if !may_have_meta {
+    if !may_have_meta(text) {
         return None;
     }
     let meta = answer.result.get("_meta")?;

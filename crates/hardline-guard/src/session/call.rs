@@ -286,6 +286,12 @@ static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
 /// Finds an escape, with which a key may be written.
 static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u"));
 
+/// Returns true if an object with this text may have metadata. Reading the members of a long object costs
+/// more than looking for the key, escaped or not.
+pub(crate) fn may_have_meta(text: &[u8]) -> bool {
+    META.find(text).is_some() || ESCAPE.find(text).is_some()
+}
+
 /// The members of a request's parameters that matter, found in one pass.
 #[derive(Default)]
 struct Parts<'a> {
@@ -298,8 +304,7 @@ impl<'a> Parts<'a> {
     fn of(params: Option<Value<'a>>, wants_name: bool) -> Self {
         let mut parts = Self::default();
         let Some(params) = params else { return parts };
-        let text = params.text().as_bytes();
-        let mut wants_meta = META.find(text).is_some() || ESCAPE.find(text).is_some();
+        let mut wants_meta = may_have_meta(params.text().as_bytes());
         let mut wants_name = wants_name;
         let mut members = params.members();
         while (wants_meta || wants_name)

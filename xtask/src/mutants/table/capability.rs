@@ -26,8 +26,8 @@ pub(super) const ATTACK: Attack = Attack {
             defense: "context in sampling needs a capability",
             edits: &[edit(
                 PART,
-                "context.is_some_and(|it| !is_alike(&it, \"none\"))",
-                "context.is_some_and(|it| is_alike(&it, \"x\"))",
+                "value.as_str().is_none_or(|it| !is_alike(&it, \"none\"))",
+                "value.as_str().is_some_and(|it| is_alike(&it, \"x\"))",
             )],
             classes: &["capability"],
         },

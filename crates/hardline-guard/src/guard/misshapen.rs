@@ -17,7 +17,10 @@ use crate::finding::{Direction, Finding};
 use crate::frame::finding_at;
 use crate::join::starts_with_member;
 use crate::rule::{Action, Rule};
-use crate::session::{Reply, URL_ELICITATION_REQUIRED, asks_for_input, may_have_meta};
+use crate::session::{
+    PROTOTYPE_KEY, Reply, URL_ELICITATION_REQUIRED, asks_for_input, may_have_meta,
+    may_have_prototype,
+};
 
 /// Members that JSON-RPC defines for messages.
 const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "error"];
@@ -25,6 +28,9 @@ const ENVELOPE: [&str; 6] = ["jsonrpc", "id", "method", "params", "result", "err
 /// that is a string.
 const QUOTES: usize = 8;
 const ID_QUOTES: usize = 2;
+/// Reason against a message with the member `__proto__`.
+const PROTOTYPE: &str =
+    "a member `__proto__`, whose members some clients take for those of the object";
 /// Member of `_meta` that names a task.
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
@@ -49,6 +55,7 @@ impl Guard {
                 }
                 "an answer that begins with a member which JSON-RPC does not define"
             }
+            _ if has_prototype(message, subject.text) => PROTOTYPE,
             _ => {
                 if subject.value.members().all(|(key, _)| is_known(&key)) {
                     return false;
@@ -145,6 +152,9 @@ fn unusable_result(message: &Message<'_>, text: &[u8]) -> Option<(Id<'static>, &
     if answer.result.kind() != Kind::Object {
         return Some((id(), "the result is not an object"));
     }
+    if has_prototype(message, text) {
+        return Some((id(), PROTOTYPE));
+    }
     if !may_have_meta(text) {
         return None;
     }
@@ -157,6 +167,22 @@ fn unusable_result(message: &Message<'_>, text: &[u8]) -> Option<(Id<'static>, &
     let is_usable = meta.get("progressToken").is_none_or(is_progress_token)
         && meta.get(RELATED_TASK).is_none_or(is_task);
     (!is_usable).then(|| (id(), "the `_meta` of the result does not follow the schema of MCP"))
+}
+
+/// Returns true if the members that clients read first include `__proto__`. The official TypeScript client
+/// copies members one by one, and then finds those of that value in the object.
+fn has_prototype(message: &Message<'_>, text: &[u8]) -> bool {
+    if !may_have_prototype(text) {
+        return false;
+    }
+    let object = match message {
+        Message::Response(answer) => Some(answer.result),
+        Message::Request(request) => request.params,
+        Message::Notification(call) => call.params,
+        Message::Error(error) => error.data,
+    };
+    let has_key = |it: Value<'_>| it.get(PROTOTYPE_KEY).is_some();
+    object.is_some_and(|it| has_key(it) || it.get("_meta").is_some_and(has_key))
 }
 
 /// Returns true for a string, and for an integer that every client reads without rounding.

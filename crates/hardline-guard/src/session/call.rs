@@ -286,10 +286,20 @@ static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
 /// Finds an escape, with which a key may be written.
 static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u"));
 
+/// Finds the key that some clients take for the prototype of an object.
+static PROTOTYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(PROTOTYPE_KEY));
+/// Key that JavaScript takes for the prototype of an object, if a program copies members one by one.
+pub(crate) const PROTOTYPE_KEY: &str = "__proto__";
+
 /// Returns true if an object with this text may have metadata. Reading the members of a long object costs
 /// more than looking for the key, escaped or not.
 pub(crate) fn may_have_meta(text: &[u8]) -> bool {
     META.find(text).is_some() || ESCAPE.find(text).is_some()
+}
+
+/// Returns true if an object with this text may have a member that some clients take for its prototype.
+pub(crate) fn may_have_prototype(text: &[u8]) -> bool {
+    PROTOTYPE.find(text).is_some() || ESCAPE.find(text).is_some()
 }
 
 /// The members of a request's parameters that matter, found in one pass.

@@ -21,7 +21,7 @@ pub(super) type Fault = (Rule, &'static str);
 /// Parameters of `sampling/createMessage` that the check reads.
 const OF_SAMPLING: [&str; 5] = ["includeContext", "messages", "task", "toolChoice", "tools"];
 /// Parameters of `elicitation/create` that the check reads.
-const OF_ELICITATION: [&str; 3] = ["mode", "task", "url"];
+const OF_ELICITATION: [&str; 4] = ["mode", "requestedSchema", "task", "url"];
 
 /// Checks the parts of a request that a server makes of a client with these capabilities. Returns the
 /// reason why the client should not get it.
@@ -91,6 +91,7 @@ struct Parts<'a> {
     has_context: bool,
     is_url_mode: bool,
     is_unknown_mode: bool,
+    has_form: bool,
     urls: Vec<Value<'a>>,
     /// Set if a key differs from the one of the schema, and some readers take it for that one.
     has_twin: bool,
@@ -115,6 +116,7 @@ impl<'a> Parts<'a> {
                     // Lenient readers take a list with one value for that value.
                     parts.has_context |= value.as_str().is_none_or(|it| !is_alike(&it, "none"));
                 }
+                "requestedSchema" => parts.has_form = true,
                 "url" => parts.urls.push(value),
                 _ => {
                     let mode = value.as_str().unwrap_or_default();
@@ -138,6 +140,10 @@ impl<'a> Parts<'a> {
         }
         if !client.has("elicitation.url") {
             return Some("elicitation by a web page, which the client did not declare");
+        }
+        // Content inside the question of a form can add an address, but not remove the form.
+        if self.has_form {
+            return Some("elicitation by a web page and by a form at once");
         }
         let is_web = |url: &Value<'_>| url.as_str().is_some_and(|url| is_web_address(&url));
         let is_web = !self.urls.is_empty() && self.urls.iter().all(is_web);

@@ -108,6 +108,9 @@ fn an_answer_that_clients_drop_fails_its_request() {
         r#"{"content":[],"_meta":[]}"#,
         r#"{"content":[],"_m\u0065ta":1}"#,
         r#"{"_meta":{"progressToken":{}},"content":[]}"#,
+        r#"{"content":[],"__proto__":{"_meta":5},"z":[{"c":""}]}"#,
+        r#"{"content":[],"\u005f_proto__":{"instructions":"x"}}"#,
+        r#"{"content":[],"_meta":{"__proto__":{"progressToken":[]}}}"#,
         r#"{"_meta":{"progressToken":1.5},"content":[]}"#,
         r#"{"_meta":{"progressToken":9007199254740993},"content":[]}"#,
         r#"{"_meta":{"progressToken":1e999},"content":[]}"#,
@@ -135,7 +138,7 @@ fn metadata_that_clients_read_passes() {
     for meta in [
         r#"{"progressToken":-9007199254740991}"#,
         r#"{"progressToken":"a","io.modelcontextprotocol/related-task":{"taskId":"5"}}"#,
-        r#"{"progress":{"taskId":5}}"#,
+        r#"{"progress":{"taskId":5,"__proto__":1}}"#,
     ] {
         let mut run = open(Profile::Strict);
         let line =
@@ -159,5 +162,19 @@ fn an_answer_that_asks_for_input_is_not_trimmed() {
             assert_eq!(run.only_to_client()["error"]["code"], -32603, "{profile} {line}");
             assert!(run.rules().contains(&Rule::FrameNotJsonrpc), "{profile} {line}");
         }
+    }
+}
+
+#[test]
+fn a_request_with_a_prototype_is_not_delivered() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        let mut run = open(profile);
+        run.server(
+            r#"{"jsonrpc":"2.0","id":70,"method":"roots/list","params":{"__proto__":{"a":1}}}"#,
+        );
+        run.server(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x","_meta":{"__proto__":{}}}}"#);
+        run.wait(Duration::from_secs(1));
+        assert_eq!(run.to_client, [""; 0], "{profile}");
+        assert!(run.rules().contains(&Rule::FrameNotJsonrpc), "{profile}");
     }
 }

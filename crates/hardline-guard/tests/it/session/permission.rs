@@ -405,6 +405,10 @@ fn tool_content_modes_and_addresses_are_checked() {
         (both, elicit(r#"{"mode":"url","url":"file:///etc/passwd"}"#), refused),
         (both, elicit(r#"{"mode":"form","url":"vscode://a"}"#), refused),
         (both, elicit(r#"{"mode":"url","url":["https://example.com/"]}"#), refused),
+        // Content inside the question of a form can add an address.
+        (both, elicit(r#"{"mode":"url","url":"https://a.b/","requestedSchema":{}}"#), refused),
+        (both, elicit(r#"{"url":"https://a.b/","RequestedSchema":{}}"#), refused),
+        (both, elicit(r#"{"mode":"form","requestedSchema":{}}"#), "pass"),
     ] {
         let mut run = Run::opened("2025-11-25", client, "{}");
         assert_eq!(run.step(&line), expected, "{client} {line}");

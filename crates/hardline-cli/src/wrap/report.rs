@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use clap::ValueEnum;
+use hardline_guard::redact::redact_text;
 use hardline_guard::{Action, Found, Rule, Severity};
 use hardline_proxy::Notice;
 use hardline_transport::process::{forward_stderr, write_stderr};
@@ -147,8 +148,11 @@ impl Report {
         }
         // Earlier lines that were left out are reported with the next one that is not.
         let mut text = self.end().map(|text| text + "\n").unwrap_or_default();
+        let mut notice = notice.to_string();
+        // The excerpt of a finding may contain a secret, and clients keep this output in files.
+        redact_text(&mut notice);
         // Indentation marks the further lines of one notice.
-        let notice = notice.to_string().replace('\n', "\n    ");
+        let notice = notice.replace('\n', "\n    ");
         text.push_str(&format!("[hardline] {}: {notice}", self.name));
         Some(text)
     }

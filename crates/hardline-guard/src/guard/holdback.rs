@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use hardline_wire::json::{Checker, ends_in_string};
 use hardline_wire::limits::Limits;
-use memchr::{memchr2, memchr2_iter, memrchr_iter};
+use memchr::{memchr2, memchr2_iter, memmem, memrchr_iter};
 
 use super::ending::{Endings, ending};
 use crate::frame::brackets;
@@ -317,6 +317,10 @@ impl Holdback {
     /// While messages wait, a line that ends with the same brackets as the last message counts as well:
     /// content may have written the start of a log line for the rest to end.
     pub(super) fn ends_message(&self, text: &[u8], limits: &Limits, now: Duration) -> bool {
+        // Such a line costs its own request only. Requests that are held back are dropped all the same.
+        if is_whole_message(text) {
+            return false;
+        }
         let is_recent = self.last.is_some_and(|at| now <= at + MAX_REST_WAIT);
         // The rest of a pretty-printed message may be one bracket on a line of its own.
         let least = if self.is_on_lines { 1 } else { MIN_CLOSING };
@@ -334,6 +338,14 @@ impl Holdback {
     pub(super) fn has_followed(&self) -> bool {
         self.has_followed
     }
+}
+
+/// Returns true if a line is one object with the name of the protocol, from its first bracket to its last:
+/// a message that is no strict JSON, such as one with `NaN` or a trailing comma.
+fn is_whole_message(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    let has_name = memmem::find(text, b"\"jsonrpc\"").is_some();
+    has_name && text.first() == Some(&b'{') && brackets(text, false) == Some(0)
 }
 
 /// Returns true if a line only closes strings, objects and arrays, with `least` bytes or more. One quote

@@ -54,8 +54,19 @@ fn more_shapes() -> Vec<String> {
 #[test]
 fn tokens_of_services_are_found_anywhere() {
     for secret in more_shapes() {
-        for with in ["*", "before * after", "see (*), or not", "x=\"*\"", "a\n*\nb", "'*'", "é*é"]
-        {
+        for with in [
+            // Colors of a log.
+            "\x1b[33m*\x1b[0m",
+            "\\x1b[1;31m*",
+            "\u{241b}[m* [0K",
+            "*",
+            "before * after",
+            "see (*), or not",
+            "x=\"*\"",
+            "a\n*\nb",
+            "'*'",
+            "é*é",
+        ] {
             check_planted(with, &secret);
             check_planted(&serde_json::json!({"a": [with]}).to_string(), &secret);
         }

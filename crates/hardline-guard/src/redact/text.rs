@@ -69,8 +69,18 @@ impl Search<'_> {
             // In `\nghp_…` the `n` belongs to the escape, not to the secret.
             let before = start.checked_sub(1).and_then(|before| self.byte(before));
             let is_escape = before == Some(b'\\') && b"nrtbf".contains(&first);
-            start + usize::from(is_escape)
+            start + if is_escape { 1 } else { self.color_at(start, before) }
         })
+    }
+
+    /// Returns the length of the end of a terminal escape: in `ESC[1;33mghp_…` the `33m` is no part of
+    /// the secret. Logs show ESC in many ways, so it is not looked for.
+    fn color_at(&self, start: usize, before: Option<u8>) -> usize {
+        if !matches!(before, Some(b'[' | b';')) {
+            return 0;
+        }
+        let end = self.end_of(start, |byte| byte.is_ascii_digit());
+        if matches!(self.byte(end), Some(b'm' | b'K' | b'J' | b'G')) { end + 1 - start } else { 0 }
     }
 
     /// Hides a secret. Returns the position after it.

@@ -178,3 +178,34 @@ fn a_request_with_a_prototype_is_not_delivered() {
         assert!(run.rules().contains(&Rule::FrameNotJsonrpc), "{profile}");
     }
 }
+
+#[test]
+fn a_whole_line_that_is_no_strict_json_ends_no_session() {
+    let request = r#"{"jsonrpc":"2.0","id":"e","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}"#;
+    for result in [
+        r#"{"content":[],"structuredContent":{"mean":NaN}}"#,
+        r#"{"content":[{"type":"text","text":"ok"}],}"#,
+        r#"{"content":[{"type":"text","text":"a"}],"content":[{"type":"text","text":"b"}]}"#,
+        "{\"content\":[{\"type\":\"text\",\"text\":\"a\tb\"}]}",
+    ] {
+        for profile in [Profile::Balanced, Profile::Strict] {
+            let mut run = open(profile);
+            run.server(&answer(1, "ok"));
+            for id in 2..6 {
+                run.call(id, "ask");
+                run.server(r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}"#);
+                run.wait(Duration::from_millis(50));
+                run.server(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#));
+                run.wait(Duration::from_secs(1));
+            }
+            assert_eq!(run.closed, None, "{profile} {result}");
+            // Content may have ended any other answer that no parser accepts.
+            if result.contains("NaN") {
+                run.to_client.clear();
+                run.server(request);
+                run.wait(Duration::from_secs(1));
+                assert_eq!(run.to_client, [request], "{profile} {result}");
+            }
+        }
+    }
+}

@@ -109,7 +109,7 @@ fn spans_of_lines_are_found() {
     }
 }
 
-/// What all places have says nothing.
+/// A mark in every place carries no bits.
 #[test]
 fn direction_marks_that_are_used_consistently_pass() {
     for mark in ["\u{200e}", "\u{200f}", "\u{61c}"] {

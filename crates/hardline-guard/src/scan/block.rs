@@ -164,6 +164,22 @@ pub(super) fn find_any([first, second, third]: [u8; 3], text: &[u8], from: usize
     }
 }
 
+/// Finds the first byte that is not less than `least`. A match is usually near.
+#[inline]
+pub(super) fn find_from(least: u8, bytes: &[u8]) -> Option<usize> {
+    let (parts, tail) = bytes.as_chunks::<16>();
+    for (index, part) in parts.iter().enumerate() {
+        let mask = dispatch!(Level::baseline(), simd => {
+            u8x16::simd_from(simd, *part).simd_ge(least).to_bitmask()
+        });
+        if mask != 0 {
+            return Some(16 * index + mask.trailing_zeros() as usize);
+        }
+    }
+    let at = tail.iter().position(|it| *it >= least)?;
+    Some(bytes.len() - tail.len() + at)
+}
+
 /// Returns the positions of three bytes among 16.
 #[inline(always)]
 fn near_mask(near: &[u8; 16], [first, second, third]: [u8; 3]) -> u64 {

@@ -99,37 +99,82 @@ fn judge(text: &str, at: usize, hidden: &mut Hidden<'_>, list: &mut List) {
 }
 
 /// Returns the bytes with which a relevant character may start.
+///
+/// Ordinary scripts, quotes, dashes and emoji are left out here, because texts are full of them. The
+/// bytes after the block are unknown, so its last characters may be candidates needlessly.
 #[inline(always)]
 pub(super) fn candidates<S: Simd>(simd: S, block: &[u8; BLOCK]) -> u64 {
     let bytes = u8x64::simd_from(simd, *block);
-    let is = |byte: u8| bytes.simd_eq(byte);
-    let layout = within(bytes, b'\t', b'\r') & !is(0x0b);
-    let control = bytes.simd_lt(b' ') & !layout | is(0x7f);
-    let two = is(0xc2) | is(0xcd);
-    let three = within(bytes, 0xe1, 0xe2);
-    // From 0xee on: private use, specials, and all characters of four bytes.
-    let more = bytes.simd_ge(0xee);
-    // The first bytes of kana and Arabic are relevant only with these second bytes.
-    let leads = (is(0xe3) | is(0xd8)).to_bitmask();
-    let seconds = (is(0x85) | is(0x9c)).to_bitmask();
-    (control | two | three | more).to_bitmask() | leads & (seconds >> 1 | 1 << 63) | marks(bytes)
+    let is = |byte: u8| bytes.simd_eq(byte).to_bitmask();
+    let are = |first: u8, last: u8| within(bytes, first, last).to_bitmask();
+    let layout = are(b'\t', b'\r') & !is(0x0b);
+    let control = bytes.simd_lt(b' ').to_bitmask() & !layout | is(0x7f);
+    let mut found = control | is(0xc2) | is(0xcd) | is(0xee) | is(0xd8) & second(is(0x9c));
+    // A text has few scripts, so most of these are skipped.
+    let e1 = is(0xe1);
+    if e1 != 0 {
+        found |= e1 & second(is(0x80) | is(0x85) | is(0x9a) | are(0x9e, 0xa0));
+    }
+    let e2 = is(0xe2);
+    if e2 != 0 {
+        // General punctuation without quotes, dashes, dots and bullets.
+        let unseen = second(is(0x80)) & third(are(0x80, 0x8f) | are(0xa8, 0xaf));
+        found |= e2 & (unseen | second(is(0x81) | is(0x83) | is(0xa0) | is(0xb5)));
+    }
+    let e3 = is(0xe3);
+    if e3 != 0 {
+        found |= e3 & second(is(0x85) | is(0x82)) & third(are(0x99, 0x9a) | is(0xa4));
+    }
+    let ef = is(0xef);
+    if ef != 0 {
+        // Not the signs of Chinese and Japanese.
+        found |= ef & second(are(0x80, 0xa3) | are(0xb7, 0xb8) | is(0xbb) | are(0xbe, 0xbf));
+    }
+    let four = bytes.simd_ge(0xf0).to_bitmask();
+    if four != 0 {
+        let notations = is(0x91) | is(0x93) | is(0x96) | is(0x9b) | is(0x9d);
+        let is_last = third(is(0xbf)) & second((bytes & 0xf).simd_eq(0xf).to_bitmask());
+        found |= four & (second(notations) | is_last | bytes.simd_ge(0xf3).to_bitmask());
+    }
+    found | marks(bytes)
 }
 
-/// Returns the bytes with which a mark may start that matters if its letter has it twice.
+/// Moves the mask of a second byte to the first byte of its character.
+fn second(mask: u64) -> u64 {
+    mask >> 1 | 1 << 63
+}
+
+/// Moves the mask of a third byte to the first byte of its character.
+fn third(mask: u64) -> u64 {
+    mask >> 2 | 3 << 62
+}
+
+/// Returns the bytes with which a mark may start that matters if its letter has it twice. Marks before
+/// a letter or ASCII are left out.
 #[inline(always)]
 fn marks<S: Simd>(bytes: u8x64<S>) -> u64 {
-    let is = |byte: u8| bytes.simd_eq(byte);
-    let pair = |lead: u64, second: u64| lead & (second >> 1 | 1 << 63);
-    let three = |lead: u64, third: u64| lead & (third >> 2 | 3 << 62);
-    let upper = within(bytes, 0xb0, 0xbf).to_bitmask();
-    pair((is(0xcc) | is(0xd6)).to_bitmask(), upper)
-        | pair(is(0xd7).to_bitmask(), within(bytes, 0x81, 0x87).to_bitmask())
-        | pair(
-            (is(0xd8) | is(0xd9)).to_bitmask(),
-            (within(bytes, 0x8b, 0x9c) | is(0xb0)).to_bitmask(),
-        )
-        | three(is(0xe0).to_bitmask(), (is(0x8d) | is(0xbc)).to_bitmask())
-        | three(is(0xe3).to_bitmask(), within(bytes, 0x99, 0x9a).to_bitmask())
+    let is = |byte: u8| bytes.simd_eq(byte).to_bitmask();
+    let are = |first: u8, last: u8| within(bytes, first, last).to_bitmask();
+    let two = are(0xcc, 0xd9);
+    let e0 = is(0xe0);
+    let mut found = 0;
+    if two != 0 {
+        let (d8, d9) = (is(0xd8), is(0xd9));
+        let latin_and_hebrew =
+            (is(0xcc) | is(0xd6)) & second(are(0xb0, 0xbf)) | is(0xd7) & second(are(0x81, 0x87));
+        let arabic = (d8 | d9) & second(are(0x8b, 0x9a) | is(0xb0));
+        let letters = d8 & bytes.simd_ge(0xa0).to_bitmask() >> 1 | d9 & are(0x80, 0x8a) >> 1;
+        let ascii = bytes.simd_lt(0x80).to_bitmask();
+        found |= (latin_and_hebrew | arabic) & !((letters | ascii) >> 2);
+    }
+    if e0 != 0 {
+        // The letters of an Indian script come first in its block, and its signs after them.
+        let even = (bytes & 1).simd_eq(0).to_bitmask();
+        let letters = e0 & even >> 1 & are(0xa4, 0xb4) >> 1 & are(0x85, 0xb9) >> 2;
+        let ascii = bytes.simd_lt(0x80).to_bitmask();
+        found |= e0 & third(is(0x8d) | is(0xbc)) & !((letters | ascii) >> 3);
+    }
+    found
 }
 
 /// Returns true if the first bytes are those of a control, a separator or an invisible character, or of a
@@ -177,6 +222,23 @@ pub(super) fn may_matter(rest: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scan::unicode::is_mark;
+
+    /// A mark is left out only if the character after it is no mark.
+    #[test]
+    fn a_mark_before_another_one_is_a_candidate() {
+        let doubled =
+            ['\u{338}', '\u{5bc}', '\u{651}', '\u{94d}', '\u{d3c}', '\u{c4d}', '\u{3099}'];
+        for first in doubled {
+            for char in ('\0'..=char::MAX).filter(|it| is_mark(*it)) {
+                let text = format!("{first}{char}");
+                let mut block = [b' '; BLOCK];
+                block[..text.len()].copy_from_slice(text.as_bytes());
+                let found = dispatch!(Level::new(), simd => candidates(simd, &block));
+                assert!(found & 1 != 0, "{first:?} {char:?}");
+            }
+        }
+    }
 
     /// The prefilter misses no relevant character, and skips all others.
     #[test]

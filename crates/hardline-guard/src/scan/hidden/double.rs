@@ -14,17 +14,32 @@ use crate::scan::unicode::is_mark;
 /// Limit on the marks of one letter that are searched for an equal one.
 const MAX_MARKS: usize = 8;
 
-/// Limit on the bytes of a mark and those after it.
-const MAX_BYTES: usize = 4 * (MAX_MARKS + 1);
-
 /// Returns true if the first bytes are those of a mark that the same letter has again. Any text may
 /// follow.
 pub(crate) fn is_doubled(rest: &[u8]) -> bool {
-    let head = rest.get(..MAX_BYTES).unwrap_or(rest);
-    let valid = head.utf8_chunks().next().map_or("", |it| it.valid());
-    let mut chars = valid.chars();
-    let Some(first) = chars.next().filter(|it| covers_itself(*it)) else { return false };
-    chars.take(MAX_MARKS).take_while(|it| is_mark(*it)).any(|it| it == first)
+    let Some((first, mut rest)) = split_char(rest).filter(|it| covers_itself(it.0)) else {
+        return false;
+    };
+    for _ in 0..MAX_MARKS {
+        match split_char(rest) {
+            Some((next, _)) if next == first => return true,
+            Some((next, behind)) if is_mark(next) => rest = behind,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Splits the first character off, unless it is ASCII.
+fn split_char(bytes: &[u8]) -> Option<(char, &[u8])> {
+    let length = match bytes.first()? {
+        ..0x80 => return None,
+        ..0xe0 => 2,
+        ..0xf0 => 3,
+        _ => 4,
+    };
+    let (char, rest) = bytes.split_at_checked(length)?;
+    Some((str::from_utf8(char).ok()?.chars().next()?, rest))
 }
 
 /// A mark without an effect.

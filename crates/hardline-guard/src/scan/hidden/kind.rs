@@ -84,7 +84,7 @@ pub(super) fn kind(char: char) -> Option<Kind> {
     })
 }
 
-/// Returns true if the character has no width, so that it forms a run with others.
-pub(super) fn has_no_width(char: char) -> bool {
-    kind(char).is_some_and(|it| !matches!(it, Kind::Blank | Kind::Separator | Kind::Void))
+/// Returns true if characters of this kind have no width, so that one forms a run with others.
+pub(super) fn has_no_width(kind: Kind) -> bool {
+    !matches!(kind, Kind::Blank | Kind::Separator | Kind::Void)
 }

@@ -109,30 +109,41 @@ impl<'a> Hidden<'a> {
     /// Judges the character at `start`, if it is invisible, and the run that it begins.
     pub(super) fn take(&mut self, start: usize, list: &mut List) {
         let rest = self.text.get(start..).unwrap_or_default();
-        let Some(first) = rest.chars().next() else { return };
-        if is_private(first) {
-            let (range, is_text) = private::judge(self.text, start);
-            self.done = range.end;
-            if is_text {
-                let detail = "text in private-use characters";
-                list.add_characters(Rule::ContentHidden, range, detail);
+        let mut chars = rest.chars();
+        let Some(first) = chars.next() else { return };
+        match kind(first) {
+            Some(kind) if has_no_width(kind) => {
+                // A run ends with the first character that takes room.
+                let behind = chars.as_str();
+                let takes_room = |it| !kind::kind(it).is_some_and(has_no_width);
+                let length = behind.find(takes_room).unwrap_or(behind.len());
+                self.done = start + first.len_utf8() + length;
+                let is_single = length == 0;
+                if !(is_single && self.take_single(first, kind, start, list)) {
+                    self.take_run(start..self.done, list);
+                }
             }
-        } else if is_mark(first) && kind(first).is_none() {
-            self.take_marks(start, list);
-        } else if first == '\u{a0}' {
-            let (end, carriers) = row::judge(self.text, start);
-            self.done = end;
-            for (place, char) in carriers {
-                self.capacity.add_plainly(char, place, BIT, list);
+            Some(kind) => {
+                self.done = start + first.len_utf8();
+                self.take_blank(first, kind, start..self.done, list);
             }
-        } else if !has_no_width(first) {
-            self.done = start + first.len_utf8();
-            self.take_blank(first, start..self.done, list);
-        } else {
-            // A run ends with the first character that takes room.
-            let length = rest.find(|it| !has_no_width(it)).unwrap_or(rest.len());
-            self.done = start + length;
-            self.take_run(start..start + length, list);
+            None if is_private(first) => {
+                let (range, is_text) = private::judge(self.text, start);
+                self.done = range.end;
+                if is_text {
+                    let detail = "text in private-use characters";
+                    list.add_characters(Rule::ContentHidden, range, detail);
+                }
+            }
+            None if first == '\u{a0}' => {
+                let (end, carriers) = row::judge(self.text, start);
+                self.done = end;
+                for (place, char) in carriers {
+                    self.capacity.add_plainly(char, place, BIT, list);
+                }
+            }
+            None if is_mark(first) => self.take_marks(start, list),
+            None => self.done = start + first.len_utf8(),
         }
     }
 
@@ -142,19 +153,18 @@ impl<'a> Hidden<'a> {
     }
 
     /// Weighs a blank character, or one that shows nothing at all.
-    fn take_blank(&mut self, char: char, range: Range<usize>, list: &mut List) {
-        match kind(char) {
-            Some(Kind::Void) => self.capacity.add(char, range, ODD, list),
+    fn take_blank(&mut self, char: char, kind: Kind, range: Range<usize>, list: &mut List) {
+        match kind {
+            Kind::Void => self.capacity.add(char, range, ODD, list),
             // A change between separators carries a bit, a repetition less.
-            Some(Kind::Separator) => {
+            Kind::Separator => {
                 let weight = if self.capacity.is_last(char) { BIT / 2 } else { BIT };
                 self.capacity.add_plainly(char, range, weight, list);
             }
-            Some(_) if char == EMPTY_BRAILLE && !self.is_drawing(&range) => {
+            _ if char == EMPTY_BRAILLE && !self.is_drawing(&range) => {
                 self.capacity.add(char, range, ODD, list);
             }
-            Some(_) => self.take_space(char, range, list),
-            None => {}
+            _ => self.take_space(char, range, list),
         }
     }
 
@@ -195,18 +205,33 @@ impl<'a> Hidden<'a> {
         self.capacity.add_plainly(char, range, weight, list);
     }
 
+    /// Weighs a run of one character, if its use is plain to see. Most runs are a selector after an
+    /// emoji, or a character that its script needs.
+    fn take_single(&mut self, char: char, kind: Kind, start: usize, list: &mut List) -> bool {
+        let before = self.text.get(..start).unwrap_or_default();
+        let rest = self.text.get(self.done..).unwrap_or_default();
+        match kind {
+            Kind::Selector => {
+                let (base, after) = (before.chars().next_back(), rest.chars().next());
+                if selects_nothing(base, char) {
+                    return false;
+                }
+                let weight = self.choices.weigh(start, (base, char), after);
+                self.capacity.add_plainly(char, start..self.done, weight, list);
+                true
+            }
+            Kind::Break | Kind::Joiner => {
+                Around::new(before, rest).weigh(char, None) == Use::Weighs(0)
+            }
+            _ => false,
+        }
+    }
+
     fn take_run(&mut self, range: Range<usize>, list: &mut List) {
         let before = self.text.get(..range.start).unwrap_or_default();
         let rest = self.text.get(range.end..).unwrap_or_default();
         let mut run = self.text.get(range.clone()).unwrap_or_default();
         let mut around = Around::new(before, rest);
-        // Most runs are a single character that its script needs.
-        if let Some(char @ '\u{200b}'..='\u{200d}') = run.chars().next()
-            && run.len() == char.len_utf8()
-            && around.weigh(char, None) == Use::Weighs(0)
-        {
-            return;
-        }
         // Tags are legitimate after a black flag only.
         if around.before == Some('\u{1f3f4}') {
             run = without_flag(run);
@@ -301,8 +326,8 @@ impl<'a> Hidden<'a> {
             let is_left = kind(char) == Some(Kind::Joiner)
                 && (around.after == Some('\n') || around.is_near_script());
             let is_row = row == MIN_ROW && !is_left;
-            let is_useless = is_direction(char) || around.weigh(char, None) == Use::Weighs(ODD);
-            if index == MAX_RUN || is_row && is_useless {
+            let is_useless = || is_direction(char) || around.weigh(char, None) == Use::Weighs(ODD);
+            if index == MAX_RUN || is_row && is_useless() {
                 return Some(IN_A_ROW);
             }
             match kind(char) {

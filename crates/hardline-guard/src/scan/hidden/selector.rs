@@ -8,6 +8,7 @@
 //! Invariant: the text is read once, and only if it has selectors.
 
 use super::capacity::{BIT, CHANGE, ODD, SLIGHT, STRANGE, Weight};
+use crate::scan::block::find_from;
 use crate::scan::unicode::{
     has_styles, has_variant, is_emoji_by_default, is_ideograph, is_pictograph,
 };
@@ -136,8 +137,8 @@ impl<'a> Choices<'a> {
         let mut done = 0;
         while let Some(rest) = text.get(done..).filter(|it| !it.is_empty()) {
             // Most texts with emoji are letters in between.
-            let skipped = rest.bytes().position(|it| it >= LEAD).filter(|_| is_sparse);
-            let skipped = skipped.unwrap_or(if is_sparse { rest.len() } else { 0 });
+            let skipped =
+                if is_sparse { find_from(LEAD, rest.as_bytes()).unwrap_or(rest.len()) } else { 0 };
             let mut chars = rest.get(skipped..).unwrap_or_default().chars();
             done += skipped;
             let Some(char) = chars.next() else { break };
@@ -145,7 +146,9 @@ impl<'a> Choices<'a> {
                 self.miss_in(Group::Keycap);
             }
             done += char.len_utf8();
-            self.miss(char, chars.next());
+            // The next character matters for a key alone.
+            let next = if is_key(char) { chars.next() } else { None };
+            self.miss(char, next);
         }
     }
 

@@ -126,3 +126,21 @@ fn sequences_exist_or_do_not() {
         assert!(pictographs.contains(char), "{char:?}");
     }
 }
+
+#[test]
+fn a_set_has_the_characters_of_its_ranges() {
+    let sets = [
+        (&RIGHT_TO_LEFT, table::RIGHT_TO_LEFT),
+        (&MARK, table::MARK),
+        (&JOINS_NEXT, table::JOINS_NEXT),
+        (&IDEOGRAPH, table::IDEOGRAPH),
+        (&EMOJI_BASES, sequence::EMOJI_BASES),
+        (&JOINED_BEFORE, sequence::JOINED_BEFORE),
+    ];
+    for (set, ranges) in sets {
+        let (pairs, _) = ranges.as_chunks::<2>();
+        let expected = pairs.iter().flat_map(|[first, last]| *first..=*last);
+        let found = ('\0'..=char::MAX).filter(|it| set.has(*it)).map(u32::from);
+        assert!(found.eq(expected));
+    }
+}

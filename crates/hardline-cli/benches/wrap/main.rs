@@ -57,9 +57,12 @@ fn main() -> ExitCode {
     STATE.get_or_init(|| state.path().to_owned());
     let once = arguments.iter().any(|it| it == "--test");
     let effort = if once { Effort::ONCE } else { Effort::FULL };
+    let only = arguments.iter().position(|it| it == "--only").and_then(|at| arguments.get(at + 1));
+    let only = only.map_or("", String::as_str);
+    let rows: Vec<_> = rows().filter(|(it, _)| it.to_string().contains(only)).collect();
     let against = arguments.iter().position(|it| it == "--against");
     if let Some(other) = against.and_then(|at| arguments.get(at + 1)) {
-        compare(effort, other);
+        compare(effort, &rows, other);
         return ExitCode::SUCCESS;
     }
     let list = arguments.iter().position(|it| it == "--peers");
@@ -67,9 +70,6 @@ fn main() -> ExitCode {
         let effort = if once { peers::Effort::ONCE } else { peers::Effort::FULL };
         return peers::run(effort, list);
     }
-    let only = arguments.iter().position(|it| it == "--only").and_then(|at| arguments.get(at + 1));
-    let only = only.map_or("", String::as_str);
-    let rows: Vec<_> = rows().filter(|(it, _)| it.to_string().contains(only)).collect();
     // One row of each size is enough to check that everything runs.
     let rows = if once { rows.into_iter().step_by(KINDS.len()).collect() } else { rows };
     let mut missed = round_trips(effort, &rows);
@@ -124,11 +124,11 @@ fn round_trips(effort: Effort, rows: &[Row]) -> u32 {
 }
 
 /// Prints the speed of this build divided by that of another one. The two take turns.
-fn compare(effort: Effort, other: &str) {
+fn compare(effort: Effort, rows: &[Row], other: &str) {
     println!("Speed of this build / speed of {other}:\n");
     println!("| message | one call at a time | {IN_FLIGHT} in flight |");
     println!("|---|---|---|");
-    for (text, _) in rows() {
+    for &(text, _) in rows {
         let ratio = |step: fn(&mut EchoServer) -> usize| {
             let start = |program: &str| RefCell::new(text.start(&mut build(program, &[], text)));
             let (this, that) = (start(env!("CARGO_BIN_EXE_hardline")), start(other));

@@ -51,7 +51,7 @@ impl Guard {
     pub fn scan_text(&mut self, text: &str) -> TextReport {
         let direction = Direction::ServerToClient;
         let scan = self.strings.scanner().scan(text);
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         let decide = |hit: &Hit| actions.action_at(hit.rule, hit.severity, direction);
         let finding = |hit: &Hit| content::finding(hit, direction, hit.range.clone(), text, None);
         let findings = scan.hits.iter().map(finding).collect();
@@ -82,7 +82,7 @@ impl Guard {
         let bom = bom.into_iter().flatten().find(|it| it.rule == Rule::FrameBom);
         let mut report = self.check_frame(direction, text);
         if let Some(bom) = bom {
-            let action = self.policy.decide(&bom, self.server.as_deref(), None);
+            let action = self.policy.decide(&bom, None);
             report.action = report.action.max(action);
             report.frame = report.frame.filter(|_| action < Action::Block);
             report.findings.insert(0, bom);
@@ -151,7 +151,7 @@ impl Guard {
         findings: &mut Findings,
         can_mend: bool,
     ) -> Action {
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         let mut worst = Action::Allow;
         for finding in added {
             let action = actions.action_at(finding.rule, finding.severity, direction);
@@ -170,7 +170,7 @@ impl Guard {
         subject: Subject<'_>,
         findings: &mut Findings,
     ) -> (Action, Option<content::Edit>) {
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         let verdict = self.strings.judge(subject, direction, actions, findings);
         let range = subject.base..subject.base + subject.text.len();
         (verdict.action(findings.action), verdict.edit(range))

@@ -22,7 +22,7 @@ const MAX_TOTAL_BYTES: usize = 256 << 10;
 #[derive(Debug)]
 struct DeliveredAnswer {
     id: Id<'static>,
-    text: Box<[u8]>,
+    text: Vec<u8>,
     at: Duration,
 }
 
@@ -40,11 +40,17 @@ impl Answers {
             return;
         }
         self.bytes += text.len();
-        self.seen.push_back(DeliveredAnswer { id: id.clone().into_owned(), text: text.into(), at });
-        while self.seen.len() > MAX_ANSWERS || self.bytes > MAX_TOTAL_BYTES {
-            let Some(oldest) = self.seen.pop_front() else { return };
+        let mut copy = Vec::new();
+        while self.seen.len() >= MAX_ANSWERS || self.bytes > MAX_TOTAL_BYTES {
+            let Some(oldest) = self.seen.pop_front() else { break };
             self.bytes -= oldest.text.len();
+            copy = oldest.text;
         }
+        // The memory of an answer that is forgotten serves again, unless it is much too large.
+        copy.clear();
+        copy.shrink_to(2 * text.len());
+        copy.extend_from_slice(text);
+        self.seen.push_back(DeliveredAnswer { id: id.clone().into_owned(), text: copy, at });
     }
 
     /// Returns the time of the last answer with this id, if a text is a copy of it. White space between

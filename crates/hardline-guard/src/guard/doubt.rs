@@ -29,7 +29,7 @@ impl Guard {
     /// bytes, and the document may name any request.
     pub(super) fn take_prefixed<'a>(&mut self, line: &Line<'a>, work: &mut Work<'a>) -> bool {
         let direction = Direction::ServerToClient;
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         let noise = actions.action(Rule::FrameNoise, direction);
         let Some(text) = line.whole() else { return false };
         let Some(cut) = cut_prefix(text).filter(|_| noise >= Action::Sanitize) else {

@@ -26,16 +26,21 @@ const MIN_CLOSED: i32 = 2;
 #[derive(Debug, Default)]
 pub(super) struct Endings {
     seen: VecDeque<Vec<u8>>,
+    /// Memory for the end that is compared; most answers of a session end alike.
+    current: Vec<u8>,
 }
 
 impl Endings {
     /// Records the end of an answer.
     pub(super) fn note(&mut self, answer: &[u8]) {
-        let Some(ending) = ending(answer).filter(|it| !self.seen.contains(it)) else { return };
-        if self.seen.len() == MAX_ENDINGS {
-            self.seen.pop_front();
+        let Self { seen, current } = self;
+        if !write_ending(answer, current) || seen.contains(current) {
+            return;
         }
-        self.seen.push_back(ending);
+        if seen.len() == MAX_ENDINGS {
+            seen.pop_front();
+        }
+        seen.push_back(current.clone());
     }
 
     /// Returns true if a message ends like one of the answers.
@@ -49,27 +54,35 @@ impl Endings {
 /// An end of nothing but braces recognizes none: requests, errors, log messages and openings of honest
 /// servers share it.
 pub(super) fn ending(text: &[u8]) -> Option<Vec<u8>> {
-    end_of_value(text, MIN_CLOSED).filter(|it| it.iter().any(|byte| matches!(byte, b'"' | b']')))
+    let mut written = Vec::new();
+    write_ending(text, &mut written).then_some(written)
 }
 
-/// Returns the end of a text from its last string on that is a value and has `min_closed` brackets
-/// closed behind it: without white space and the id, with numbers and words as `0`.
-fn end_of_value(text: &[u8], min_closed: i32) -> Option<Vec<u8>> {
+/// Writes the end of a message, in the place of what `written` has. Returns false if it has none.
+fn write_ending(text: &[u8], written: &mut Vec<u8>) -> bool {
+    let Some(end) = end_of_value(text) else { return false };
+    normalize(end, written);
+    written.iter().any(|byte| matches!(byte, b'"' | b']'))
+}
+
+/// Returns the end of a text from its last string on that is a value and has [`MIN_CLOSED`] brackets closed
+/// behind it.
+fn end_of_value(text: &[u8]) -> Option<&[u8]> {
     let text = text.trim_ascii_end();
     let end = text.get(text.len().saturating_sub(MAX_BYTES)..)?;
     let is_start = |quote: &usize| {
         let behind = end.get(quote + 1..).unwrap_or_default();
         let is_key = behind.trim_ascii_start().first() == Some(&b':');
-        !is_key && brackets(behind, true).is_some_and(|depth| depth <= -min_closed)
+        !is_key && brackets(behind, true).is_some_and(|depth| depth <= -MIN_CLOSED)
     };
     let start = memrchr_iter(b'"', end).take(MAX_QUOTES).find(is_start)?;
-    Some(normalize(end.get(start + 1..)?))
+    end.get(start + 1..)
 }
 
 /// Leaves out white space between the tokens, writes numbers and words as `0` and the value of `id` as
 /// nothing.
-fn normalize(text: &[u8]) -> Vec<u8> {
-    let mut written: Vec<u8> = Vec::with_capacity(text.len());
+fn normalize(text: &[u8], written: &mut Vec<u8>) {
+    written.clear();
     let (mut inside, mut escape, mut is_id) = (false, false, false);
     for &byte in text {
         if inside {
@@ -99,7 +112,6 @@ fn normalize(text: &[u8]) -> Vec<u8> {
             _ => written.push(byte),
         }
     }
-    written
 }
 
 /// Returns true if a line ends with a bracket that closes something, as the rest of each message does.

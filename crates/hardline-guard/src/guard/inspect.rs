@@ -162,7 +162,7 @@ impl Guard {
         findings: Vec<Finding>,
         work: &mut Work<'_>,
     ) -> Action {
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         let mut most = Action::Allow;
         for finding in findings {
             let action = actions.action_at(finding.rule, finding.severity, direction);
@@ -188,7 +188,7 @@ impl Guard {
         {
             return MessageVerdict::Stopped;
         }
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         let decide = |rule| actions.action(rule, direction);
         let mut decision = self.session.handle(direction, message, work.now, &decide);
         if direction == Direction::ServerToClient && decision.is_misplaced_answer() {
@@ -291,7 +291,7 @@ impl Guard {
             }
             _ => {
                 let tool = decision.tool(message);
-                let actions = self.policy.actions(self.server.as_deref(), tool.as_deref());
+                let actions = self.policy.actions(tool.as_deref());
                 match self.strings.judge(subject, direction, actions, &mut work.findings) {
                     ContentVerdict::Unchanged => return MessageVerdict::Unchanged,
                     ContentVerdict::Edited(edited) => return MessageVerdict::Edited(edited),
@@ -345,7 +345,7 @@ impl Guard {
         if decision.findings.is_empty() {
             return;
         }
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         let passes = decision.verdict == SessionVerdict::Pass;
         let mut blocked = None;
         for mut finding in decision.findings.drain(..) {
@@ -365,7 +365,7 @@ impl Guard {
         }
         if let Some(rule) = blocked.filter(|_| direction == Direction::ServerToClient) {
             self.blocked = self.blocked.saturating_add(1);
-            let close_after = self.policy.settings(self.server.as_deref()).close_after();
+            let close_after = self.policy.settings().close_after();
             if close_after.is_some_and(|most| self.blocked >= most) {
                 work.close(rule);
             }

@@ -161,7 +161,7 @@ impl Guard {
         while let Some(event) = self.joiner.poll_event() {
             match event {
                 JoinEvent::Found { finding, .. } => {
-                    let action = self.policy.decide(&finding, self.server.as_deref(), None);
+                    let action = self.policy.decide(&finding, None);
                     if action == Action::Close {
                         work.close(finding.rule);
                     }
@@ -195,7 +195,7 @@ impl Guard {
         self.note_answer(&joined.text, work);
         self.holdback.note_joined(&joined.text, work.now);
         let severity = if joined.has_planted { Severity::Critical } else { Severity::High };
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         if actions.action_at(Rule::FrameSplit, severity, direction) >= Action::Block {
             let reason = "no usable answer: a raw newline tore it apart";
             self.fail(Reply::new(joined.id, Rule::FrameSplit, reason), work);

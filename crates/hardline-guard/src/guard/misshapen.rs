@@ -18,8 +18,7 @@ use crate::frame::finding_at;
 use crate::join::starts_with_member;
 use crate::rule::{Action, Rule};
 use crate::session::{
-    PROTOTYPE_KEY, Reply, URL_ELICITATION_REQUIRED, asks_for_input, may_have_meta,
-    may_have_prototype,
+    PROTOTYPE_KEY, Reply, URL_ELICITATION_REQUIRED, asks_for_input, may_have_special_key,
 };
 
 /// Members that JSON-RPC defines for messages.
@@ -55,7 +54,7 @@ impl Guard {
                 }
                 "an answer that begins with a member which JSON-RPC does not define"
             }
-            _ if has_prototype(message, subject.text) => PROTOTYPE,
+            _ if may_have_special_key(subject.text) && has_prototype(message) => PROTOTYPE,
             _ => {
                 if subject.value.members().all(|(key, _)| is_known(&key)) {
                     return false;
@@ -65,7 +64,7 @@ impl Guard {
         };
         let (rule, direction) = (Rule::FrameNotJsonrpc, Direction::ServerToClient);
         let finding = finding_at(rule, direction, subject.text, 0, subject.text.len(), detail);
-        let action = self.policy.decide(&finding, self.server.as_deref(), None);
+        let action = self.policy.decide(&finding, None);
         if action == Action::Close {
             work.close(rule);
         }
@@ -97,7 +96,7 @@ impl Guard {
         subject: &Subject<'_>,
         work: &mut Work<'_>,
     ) -> Option<Vec<u8>> {
-        if !self.is_awaited(message) || !may_have_more(message, subject.text) {
+        if !may_have_more(message, subject.text) || !self.is_awaited(message) {
             return None;
         }
         let more = subject.value.members().find(|(key, _)| !is_known(key));
@@ -110,7 +109,7 @@ impl Guard {
             length: value.text().len(),
             ..finding_at(rule, direction, subject.text, 0, subject.text.len(), detail)
         };
-        let action = self.policy.decide(&finding, self.server.as_deref(), None);
+        let action = self.policy.decide(&finding, None);
         work.findings.add(rule, action, || finding);
         (action >= Action::Sanitize).then(|| trim(subject.value))
     }
@@ -152,11 +151,11 @@ fn unusable_result(message: &Message<'_>, text: &[u8]) -> Option<(Id<'static>, &
     if answer.result.kind() != Kind::Object {
         return Some((id(), "the result is not an object"));
     }
-    if has_prototype(message, text) {
-        return Some((id(), PROTOTYPE));
-    }
-    if !may_have_meta(text) {
+    if !may_have_special_key(text) {
         return None;
+    }
+    if has_prototype(message) {
+        return Some((id(), PROTOTYPE));
     }
     let meta = answer.result.get("_meta")?;
     if meta.kind() != Kind::Object {
@@ -171,10 +170,7 @@ fn unusable_result(message: &Message<'_>, text: &[u8]) -> Option<(Id<'static>, &
 
 /// Returns true if the members that clients read first include `__proto__`. The official TypeScript client
 /// copies members one by one, and then finds those of that value in the object.
-fn has_prototype(message: &Message<'_>, text: &[u8]) -> bool {
-    if !may_have_prototype(text) {
-        return false;
-    }
+fn has_prototype(message: &Message<'_>) -> bool {
     let object = match message {
         Message::Response(answer) => Some(answer.result),
         Message::Request(request) => request.params,

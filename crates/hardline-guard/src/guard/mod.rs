@@ -31,6 +31,7 @@ mod unusable;
 mod work;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use hardline_wire::json::Checker;
@@ -41,7 +42,7 @@ use hardline_wire::token_bucket::{RateLimit, TokenBucket};
 use crate::finding::Direction;
 use crate::frame::{FrameJudge, FrameVerdict};
 use crate::join::Joiner;
-use crate::policy::Policy;
+use crate::policy::{Actions, Policy, ServerPolicy};
 use crate::rule::{Action, Rule};
 use crate::scan::{ScanSettings, Scanner};
 use crate::session::{CoalesceKey, FloodLimit, Orphan, Session};
@@ -76,7 +77,7 @@ pub use inspection::{Carries, Delivery, Inspection, MAX_FOUND};
 /// ```
 #[derive(Debug)]
 pub struct Guard {
-    policy: Policy,
+    policy: Arc<ServerPolicy>,
     server: Option<String>,
     limits: Limits,
     frames: Frames,
@@ -87,6 +88,8 @@ pub struct Guard {
     answers: Answers,
     /// Set if frames that some reader would split are rewritten.
     rewrites_lines: bool,
+    /// Set if calls of some tool may be refused because of its pin.
+    refuses_by_pin: bool,
     /// Coalesced frames that are sent later, by the key of the frames that replace them.
     kept: HashMap<CoalesceKey, Vec<u8>>,
     kept_bytes: usize,
@@ -116,21 +119,25 @@ impl Frames {
 impl Guard {
     /// Creates a guard for a server without a name.
     pub fn new(policy: Policy) -> Self {
-        Self::build(policy, None)
+        Self::build(Arc::clone(policy.of_server(None)), None)
     }
 
     /// Creates a guard for a server, with the settings of the policy for that server.
     pub fn for_server(policy: Policy, server: &str) -> Self {
-        Self::build(policy, Some(server.to_owned()))
+        Self::build(Arc::clone(policy.of_server(Some(server))), Some(server.to_owned()))
     }
 
-    fn build(policy: Policy, server: Option<String>) -> Self {
-        let settings = policy.settings(server.as_deref());
+    fn build(policy: Arc<ServerPolicy>, server: Option<String>) -> Self {
+        let settings = policy.settings();
         let limits = settings.limits().clone();
         let max_bytes = settings.max_content_bytes();
         let scanner = Scanner::new(ScanSettings { max_bytes, ..ScanSettings::default() });
-        let from_server =
-            |rule| policy.actions(server.as_deref(), None).action(rule, Direction::ServerToClient);
+        let from_server = |rule| policy.actions(None).action(rule, Direction::ServerToClient);
+        let blocks =
+            |it: &Actions, rule| it.action(rule, Direction::ServerToClient) >= Action::Block;
+        let refuses_by_pin = policy
+            .all_actions()
+            .any(|it| blocks(it, Rule::ToolChanged) || blocks(it, Rule::ToolNew));
         let is_enforced = from_server(Rule::SessionBurst) >= Action::Block;
         // A policy that lets torn frames pass gets findings only.
         let is_joining = from_server(Rule::FrameSplit) >= Action::Sanitize;
@@ -150,6 +157,7 @@ impl Guard {
             holdback: Holdback::new(hold_back, &limits),
             answers: Answers::default(),
             rewrites_lines: from_server(Rule::FrameControlCharacter) >= Action::Sanitize,
+            refuses_by_pin,
             kept: HashMap::new(),
             kept_bytes: 0,
             blocked: 0,

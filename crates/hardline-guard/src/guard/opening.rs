@@ -79,10 +79,9 @@ impl Guard {
         let is_poisoned = value.is_some_and(|value| self.find_planted(value));
         let instructions = Instructions::of_result(result);
         let Self { policy, server, tools, .. } = self;
-        let server = server.as_deref();
-        let actions = policy.actions(server, Some(INSTRUCTIONS));
+        let actions = policy.actions(Some(INSTRUCTIONS));
         let decide = |rule| actions.action(rule, Direction::ServerToClient);
-        let server = server.unwrap_or_default();
+        let server = server.as_deref().unwrap_or_default();
         let objection = tools.review_instructions(server, &instructions, is_poisoned, decide);
         work.inspection.trouble = tools.take_trouble();
         let Some(objection) = objection else { return self.pass_rest(None, subject, work) };
@@ -149,7 +148,7 @@ impl Guard {
         // A part of a checked message passes the check too; if not, fail closed.
         let Ok(checked) = Checker::new(&self.limits).check(&alone) else { return true };
         let subject = Subject { value: checked.value, text: &alone, base: 0, names: 0 };
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         let mut findings = Findings::of_worst(MAX_FOUND);
         self.strings.judge(subject, Direction::ServerToClient, actions, &mut findings);
         findings.unlisted > 0

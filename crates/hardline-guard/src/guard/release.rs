@@ -72,7 +72,7 @@ impl Guard {
     ) -> Option<Id<'static>> {
         let Message::Request(request) = message else { return None };
         let direction = Direction::ServerToClient;
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         let decide = |rule| actions.action(rule, direction);
         let mut decision = self.session.handle(direction, message, work.now, &decide);
         let is_taken = decision.verdict == SessionVerdict::Pass;

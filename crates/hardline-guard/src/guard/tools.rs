@@ -1,5 +1,7 @@
 //! Inspects lists and calls of tools: hides tools from lists, and refuses calls of hidden tools.
 
+use std::sync::Arc;
+
 use hardline_wire::excerpt::Excerpt;
 use hardline_wire::json::{Checker, Kind, Value};
 use hardline_wire::message::Message;
@@ -85,28 +87,26 @@ impl Guard {
             return false;
         }
         // Reading the name is a search, so it is left until pins or filters need the name.
-        let mut name = None;
-        let mut is_strict = false;
-        if self.tools.has_pins() {
-            name = params.and_then(|params| params.get("name")?.as_str());
-            let decide = self.decide_for(name.as_deref());
-            let rules = [Rule::ToolChanged, Rule::ToolNew];
-            is_strict = rules.into_iter().any(|rule| decide(rule) >= Action::Block);
-        }
-        if !is_strict && self.tools.lets_all_pass() {
+        let may_refuse = self.tools.has_pins() && self.refuses_by_pin;
+        if !may_refuse && self.tools.lets_all_pass() {
             return false;
         }
-        let name = name.or_else(|| params.and_then(|params| params.get("name")?.as_str()));
+        let name = params.and_then(|params| params.get("name")?.as_str());
+        let policy = Arc::clone(&self.policy);
+        let actions = policy.actions(name.as_deref());
+        let decide = |rule| actions.action(rule, Direction::ServerToClient);
+        let is_strict = decide(Rule::ToolChanged).max(decide(Rule::ToolNew)) >= Action::Block;
+        if !(may_refuse && is_strict) && self.tools.lets_all_pass() {
+            return false;
+        }
         let refusal = match &name {
             // A server that ignores the case of keys would call another tool.
             Some(_) if params.is_some_and(|params| has_twin(params, "name")) => {
                 Some((TOOL_DENIED, "the call names its tool twice".to_owned()))
             }
             Some(name) => {
-                let Self { policy, server, tools, .. } = self;
-                let actions = policy.actions(server.as_deref(), Some(name));
-                let decide = |rule| actions.action(rule, Direction::ServerToClient);
-                let refusal = tools.refusal(server.as_deref().unwrap_or_default(), name, decide);
+                let server = self.server.as_deref().unwrap_or_default();
+                let refusal = self.tools.refusal(server, name, decide);
                 refusal.map(|it| (it.rule, it.reason))
             }
             None => Some((TOOL_DENIED, "the call does not name its tool".to_owned())),
@@ -124,7 +124,7 @@ impl Guard {
 
     /// Returns the actions of the policy for a tool of the server.
     fn decide_for(&self, tool: Option<&str>) -> impl Fn(Rule) -> Action {
-        let actions = self.policy.actions(self.server.as_deref(), tool);
+        let actions = self.policy.actions(tool);
         |rule| actions.action(rule, Direction::ServerToClient)
     }
 
@@ -199,10 +199,9 @@ impl Guard {
         if is_plain(text, 0) {
             return None;
         }
-        let server = self.server.as_deref();
-        let mut actions = self.policy.actions(server, Some(&tool.name)).clone();
-        let is_approved =
-            |it: &Definition| self.tools.check_approval(server.unwrap_or_default(), it);
+        let server = self.server.as_deref().unwrap_or_default();
+        let mut actions = self.policy.actions(Some(&tool.name)).clone();
+        let is_approved = |it: &Definition| self.tools.check_approval(server, it);
         if tool.definition.as_ref().is_ok_and(is_approved) {
             actions.soften(direction);
         }
@@ -285,13 +284,14 @@ impl Guard {
         work: &mut Work<'_>,
     ) -> Result<(), Rule> {
         let Self { policy, server, tools: roster, .. } = self;
-        let (server, direction) = (server.as_deref(), Direction::ServerToClient);
+        let server = server.as_deref().unwrap_or_default();
+        let direction = Direction::ServerToClient;
         let decide = |rule, tool: &str| {
             // The instructions have a name in policies, but belong to no tool.
             let tool = Some(tool).filter(|tool| *tool != INSTRUCTIONS);
-            policy.actions(server, tool).action(rule, direction)
+            policy.actions(tool).action(rule, direction)
         };
-        let hits = roster.review(server.unwrap_or_default(), tools, page, decide);
+        let hits = roster.review(server, tools, page, decide);
         work.inspection.trouble = roster.take_trouble();
         for hit in hits.map_err(|_| Rule::ToolNew)? {
             if hit.action == Action::Close {
@@ -322,7 +322,7 @@ impl Guard {
     ) -> Result<Option<Vec<u8>>, Rule> {
         let checked = Checker::new(&self.limits).check(rest).map_err(|_| Rule::FrameTooLarge)?;
         let subject = Subject { value: checked.value, text: rest, base, names: 1 };
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         match self.strings.judge(subject, Direction::ServerToClient, actions, &mut work.findings) {
             ContentVerdict::Unchanged => Ok(None),
             ContentVerdict::Edited(edited) => Ok(Some(edited)),

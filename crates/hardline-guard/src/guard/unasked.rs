@@ -200,7 +200,7 @@ impl Guard {
         }
         let Some(copied_at) = self.answers.time_of_copied(id, text) else { return false };
         let (rule, direction) = (Rule::SessionDuplicateResponse, Direction::ServerToClient);
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         let action = actions.action_at(rule, Severity::Low, direction);
         if action < Action::Block {
             return false;
@@ -318,7 +318,7 @@ impl Guard {
         let (rule, direction) = (Rule::FrameSplit, Direction::ServerToClient);
         let finding = finding_at(rule, direction, text, 0, text.len(), detail);
         let finding = Finding { severity, ..finding };
-        let action = self.policy.decide(&finding, self.server.as_deref(), None);
+        let action = self.policy.decide(&finding, None);
         if action == Action::Close {
             work.close(rule);
         }
@@ -337,7 +337,7 @@ impl Guard {
 
     /// Returns true if the policy blocks torn messages with a message in them, as `strict` does.
     fn blocks_planted(&self) -> bool {
-        let actions = self.policy.actions(self.server.as_deref(), None);
+        let actions = self.policy.actions(None);
         let direction = Direction::ServerToClient;
         actions.action_at(Rule::FrameSplit, Severity::Critical, direction) >= Action::Block
     }

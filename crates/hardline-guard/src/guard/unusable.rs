@@ -23,7 +23,7 @@ impl Guard {
         let result = result_of(message, asked).filter(|_| self.judges_tools())?;
         let tools = result.get("tools").filter(|it| it.kind() != Kind::Array)?;
         let (rule, direction) = (Rule::ToolChanged, Direction::ServerToClient);
-        let mut action = self.policy.actions(self.server.as_deref(), None).action(rule, direction);
+        let mut action = self.policy.actions(None).action(rule, direction);
         if !self.tools.filter().is_open() {
             // No filter can be applied to it.
             action = action.max(Action::Block);

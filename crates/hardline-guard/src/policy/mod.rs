@@ -64,6 +64,7 @@
 //!   with findings below the usual severity of their rule.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use self::read::Read;
 use self::statement::{AllStatements, Says};
@@ -75,6 +76,7 @@ mod launch;
 mod profile;
 mod read;
 mod read_settings;
+mod server;
 mod settings;
 mod statement;
 mod suggest;
@@ -86,6 +88,7 @@ mod why;
 pub use error::{Fault, PolicyError};
 pub use launch::LaunchPolicy;
 pub use profile::{Profile, UnknownProfile};
+pub(crate) use server::ServerPolicy;
 pub use settings::{FloodSettings, PolicySettings};
 pub use switch::Switches;
 pub use table::Actions;
@@ -96,18 +99,10 @@ pub use why::Explanation;
 pub struct Policy {
     profile: Profile,
     statements: AllStatements,
-    settings: PolicySettings,
-    /// The actions for all servers without a table of their own.
-    actions: Actions,
-    servers: HashMap<String, ServerPolicy>,
-}
-
-/// The precomputed tables of a server that the policy names.
-#[derive(Clone, Debug, Eq, PartialEq)]
-struct ServerPolicy {
-    actions: Actions,
-    settings: PolicySettings,
-    tools: HashMap<String, Actions>,
+    /// The tables of each server that the policy names.
+    servers: HashMap<String, Arc<ServerPolicy>>,
+    /// The tables for all other servers.
+    others: Arc<ServerPolicy>,
 }
 
 impl Policy {
@@ -178,23 +173,22 @@ impl Policy {
 
     /// Returns the action for `finding`, according to its own severity.
     pub fn decide(&self, finding: &Finding, server: Option<&str>, tool: Option<&str>) -> Action {
-        let Finding { rule, severity, direction, .. } = *finding;
-        self.actions(server, tool).action_at(rule, severity, direction)
+        self.of_server(server).decide(finding, tool)
     }
 
     /// Returns the table of all actions for a tool. Look it up once per frame.
     pub fn actions(&self, server: Option<&str>, tool: Option<&str>) -> &Actions {
-        // A server without statements uses the global table.
-        let Some(server) = server.and_then(|server| self.servers.get(server)) else {
-            return &self.actions;
-        };
-        tool.and_then(|tool| server.tools.get(tool)).unwrap_or(&server.actions)
+        self.of_server(server).actions(tool)
+    }
+
+    /// Returns the part of the policy that concerns a server.
+    pub(crate) fn of_server(&self, server: Option<&str>) -> &Arc<ServerPolicy> {
+        server.and_then(|server| self.servers.get(server)).unwrap_or(&self.others)
     }
 
     /// Returns the settings for a server.
     pub fn settings(&self, server: Option<&str>) -> &PolicySettings {
-        let server = server.and_then(|server| self.servers.get(server));
-        server.map_or(&self.settings, |server| &server.settings)
+        self.of_server(server).settings()
     }
 
     /// Returns true if JSON-RPC is legitimate content of the tool, as in documentation.
@@ -248,11 +242,12 @@ impl Policy {
             let table = |tool| statements.actions(profile, Some(name), tool);
             let tools = its.tools.keys().map(|tool| (tool.clone(), table(Some(tool)))).collect();
             let settings = own.remove(name).unwrap_or_else(|| settings.clone());
-            (name.clone(), ServerPolicy { actions: table(None), settings, tools })
+            (name.clone(), Arc::new(ServerPolicy { actions: table(None), settings, tools }))
         });
         let servers = servers.collect();
         let actions = statements.actions(profile, None, None);
-        Self { profile, actions, servers, statements, settings }
+        let others = Arc::new(ServerPolicy { actions, settings, tools: HashMap::new() });
+        Self { profile, statements, servers, others }
     }
 }
 

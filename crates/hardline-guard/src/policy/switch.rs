@@ -75,12 +75,13 @@ impl Policy {
         }
         self.statements.servers.insert(server.to_owned(), statements);
         let others = self.servers.into_iter().filter(|(name, _)| name != server);
-        let mut server_settings: Vec<_> = others.map(|(name, it)| (name, it.settings)).collect();
+        let mut server_settings: Vec<_> =
+            others.map(|(name, it)| (name, it.settings().clone())).collect();
         server_settings.push((server.to_owned(), settings));
         Ok(Self::new(Read {
             profile: self.profile,
             statements: self.statements,
-            settings: self.settings,
+            settings: self.others.settings().clone(),
             server_settings,
         }))
     }

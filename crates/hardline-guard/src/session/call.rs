@@ -281,25 +281,18 @@ impl Session {
     }
 }
 
-/// Finds the key of the metadata.
-static META: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("_meta"));
+/// Finds the start of a key such as `_meta` or `__proto__`.
+static SPECIAL_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"_"));
 /// Finds an escape, with which a key may be written.
 static ESCAPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u"));
 
-/// Finds the key that some clients take for the prototype of an object.
-static PROTOTYPE: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(PROTOTYPE_KEY));
 /// Key that JavaScript takes for the prototype of an object, if a program copies members one by one.
 pub(crate) const PROTOTYPE_KEY: &str = "__proto__";
 
-/// Returns true if an object with this text may have metadata. Reading the members of a long object costs
-/// more than looking for the key, escaped or not.
-pub(crate) fn may_have_meta(text: &[u8]) -> bool {
-    META.find(text).is_some() || ESCAPE.find(text).is_some()
-}
-
-/// Returns true if an object with this text may have a member that some clients take for its prototype.
-pub(crate) fn may_have_prototype(text: &[u8]) -> bool {
-    PROTOTYPE.find(text).is_some() || ESCAPE.find(text).is_some()
+/// Returns true if an object with this text may have metadata, or a member that some clients take for its
+/// prototype. Reading the members of a long object costs more than looking for such a key, escaped or not.
+pub(crate) fn may_have_special_key(text: &[u8]) -> bool {
+    SPECIAL_KEY.find(text).is_some() || ESCAPE.find(text).is_some()
 }
 
 /// The members of a request's parameters that matter, found in one pass.
@@ -314,7 +307,7 @@ impl<'a> Parts<'a> {
     fn of(params: Option<Value<'a>>, wants_name: bool) -> Self {
         let mut parts = Self::default();
         let Some(params) = params else { return parts };
-        let mut wants_meta = may_have_meta(params.text().as_bytes());
+        let mut wants_meta = may_have_special_key(params.text().as_bytes());
         let mut wants_name = wants_name;
         let mut members = params.members();
         while (wants_meta || wants_name)

@@ -72,7 +72,7 @@ use flood::Flood;
 use judge::Judge;
 use table::{Ended, Table};
 
-pub(crate) use call::{PROTOTYPE_KEY, may_have_meta, may_have_prototype, page_mark};
+pub(crate) use call::{PROTOTYPE_KEY, may_have_special_key, page_mark};
 pub use coalesce::CoalesceKey;
 pub use decision::{Asked, MAX_TOOL_BYTES, Orphan, SessionDecision, SessionEvent, SessionVerdict};
 pub(crate) use doubt::Doubt;

@@ -17,6 +17,8 @@ use std::time::Duration;
 
 use hardline_wire::backoff::Backoff;
 use rustix::process::{Pid, WaitOptions, WaitStatus};
+#[cfg(target_os = "linux")]
+use rustix::process::{WaitId, WaitIdOptions};
 
 use super::now;
 #[cfg(target_os = "linux")]
@@ -67,7 +69,8 @@ pub fn adopt_orphans() -> io::Result<()> {
         if children.adopts {
             return Ok(());
         }
-        let all = proc::snapshot();
+        // The search through all processes costs more than the rest of a start.
+        let all = if has_children() { proc::snapshot() } else { Vec::new() };
         let foreign = all.iter().filter(|it| is_orphan(&children, it)).map(|it| it.process.pid);
         children.foreign = foreign.collect();
         // After the snapshot: from here on, a new child may be an orphan.
@@ -75,6 +78,13 @@ pub fn adopt_orphans() -> io::Result<()> {
         children.adopts = true;
     }
     Ok(())
+}
+
+/// Returns true if this process has children, or might have some.
+#[cfg(target_os = "linux")]
+fn has_children() -> bool {
+    let any = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(rustix::process::waitid(WaitId::All, any), Err(rustix::io::Errno::CHILD))
 }
 
 /// Ends every descendant, if [`adopt_orphans`] was called. Call it last, when no more processes

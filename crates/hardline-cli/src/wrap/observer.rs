@@ -113,10 +113,9 @@ impl WrapObserver {
         }
         // Without an audit log, nothing below is needed.
         let Some(audit) = &mut self.audit else { return };
-        let called = match line.message {
-            Some(message::Message::Request(request)) => {
-                let name = request.params.filter(|_| request.method == "tools/call");
-                name.and_then(|params| params.get("name")?.as_str())
+        let call = match line.message {
+            Some(message::Message::Request(request)) if request.method == "tools/call" => {
+                request.params
             }
             _ => None,
         };
@@ -132,11 +131,11 @@ impl WrapObserver {
             audit.event(now, "client", &client);
         }
         // The name of the tool is in the call alone; its answer repeats only the id.
-        let asked = line.asked.and_then(|asked| asked.tool.as_deref());
         let message = LoggedMessage {
             direction: line.direction,
             method,
-            tool: called.as_deref().or(asked),
+            tool: line.asked.and_then(|asked| asked.tool.as_deref()),
+            call,
             id: line.message.and_then(message::Message::id),
             bytes: usize::try_from(line.length).unwrap_or(usize::MAX),
             latency: line.asked.map(|asked| now.saturating_sub(asked.since)),

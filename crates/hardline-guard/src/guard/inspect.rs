@@ -290,7 +290,7 @@ impl Guard {
                 }
             }
             _ => {
-                let tool = decision.tool(message);
+                let tool = if self.policy.names_tools() { decision.tool(message) } else { None };
                 let actions = self.policy.actions(tool.as_deref());
                 match self.strings.judge(subject, direction, actions, &mut work.findings) {
                     ContentVerdict::Unchanged => return MessageVerdict::Unchanged,

@@ -292,7 +292,12 @@ pub(crate) const PROTOTYPE_KEY: &str = "__proto__";
 /// Returns true if an object with this text may have metadata, or a member that some clients take for its
 /// prototype. Reading the members of a long object costs more than looking for such a key, escaped or not.
 pub(crate) fn may_have_special_key(text: &[u8]) -> bool {
-    SPECIAL_KEY.find(text).is_some() || ESCAPE.find(text).is_some()
+    SPECIAL_KEY.find(text).is_some() || has_unicode_escape(text)
+}
+
+/// Returns true if a text has an escape, with which any character may be written.
+pub(super) fn has_unicode_escape(text: &[u8]) -> bool {
+    ESCAPE.find(text).is_some()
 }
 
 /// The members of a request's parameters that matter, found in one pass.

@@ -4,7 +4,9 @@
 use hardline_wire::json::{Kind, Value};
 use hardline_wire::method::{self, Method, MethodKind};
 use hardline_wire::version::Version;
+use memchr::{memchr, memchr2};
 
+use super::call::has_unicode_escape;
 use super::capability::Capabilities;
 use super::check::meant_method;
 use super::part::objection_to_parts;
@@ -30,10 +32,20 @@ impl Embedded {
     }
 }
 
+/// Type of a result that has requests.
+const INPUT_REQUIRED: &str = "input_required";
+
 /// Returns true if a result says that it has requests.
 pub(crate) fn asks_for_input(result: Value<'_>) -> bool {
+    let text = result.text().as_bytes();
+    // These searches cost less than a walk over the members. A spelling without `_` or `q` has an escape,
+    // or letters that are not ASCII.
+    let is_spelled = memchr(b'_', text).is_some() && memchr2(b'q', b'Q', text).is_some();
+    if !is_spelled && text.is_ascii() && !has_unicode_escape(text) {
+        return false;
+    }
     members_alike(result, "resultType")
-        .any(|it| it.as_str().is_some_and(|it| is_alike(&it, "input_required")))
+        .any(|it| it.as_str().is_some_and(|it| is_alike(&it, INPUT_REQUIRED)))
 }
 
 /// Members of a result that asks for input, with the type of each.
@@ -127,4 +139,35 @@ fn find(name: &str, version: Option<Version>) -> Option<&'static Method> {
     let in_session = version.and_then(|version| method::find_embedded(name, version));
     let is_embedded = |it: &&Method| it.kind == MethodKind::EmbeddedRequest;
     in_session.or_else(|| method::named(name).find(is_embedded))
+}
+
+#[cfg(test)]
+mod tests {
+    use hardline_wire::json::Checker;
+    use hardline_wire::limits::Limits;
+
+    use super::*;
+
+    #[test]
+    fn a_result_asks_for_input_in_any_spelling() {
+        let asks = |json: &str| {
+            let checked = Checker::new(&Limits::default()).check(json.as_bytes()).unwrap();
+            asks_for_input(checked.value)
+        };
+        for json in [
+            r#"{"resultType":"input_required"}"#,
+            r#"{"RESULTTYPE":"INPUT_REQUIRED"}"#,
+            r#"{"resultType":"input\u005frequired"}"#,
+            r#"{"resultType":"input_re\u0071uired"}"#,
+            "{\"resultType\":\"input\u{ff3f}required\"}",
+            "{\"resultType\":\"input_re\u{ff51}uired\"}",
+        ] {
+            assert!(asks(json), "{json}");
+        }
+        for json in
+            [r#"{"a_q":1}"#, r#"{"content":[]}"#, r#"{"a":{"resultType":"input_required"}}"#]
+        {
+            assert!(!asks(json), "{json}");
+        }
+    }
 }

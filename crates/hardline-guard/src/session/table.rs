@@ -128,7 +128,11 @@ impl Table {
     }
 
     pub(super) fn contains(&self, id: &Id<'_>) -> bool {
-        self.get(&id.clone().into_owned()).is_some()
+        // Searched as a map of ids with the given lifetime, so that the id need not be copied.
+        fn is_in_flight<'a>(requests: &HashMap<Id<'a>, Request>, id: &Id<'a>) -> bool {
+            requests.get(id).is_some_and(|it| it.as_in_flight().is_some())
+        }
+        is_in_flight(&self.requests, id)
     }
 
     pub(super) fn get(&self, id: &Id<'static>) -> Option<&InFlight> {

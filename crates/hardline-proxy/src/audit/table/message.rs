@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hardline_guard::Direction;
 use hardline_wire::id::Id;
+use hardline_wire::json::Value;
 use rusqlite::Result;
 
 use super::{MAX_NAME_BYTES, Repeated, cut, insert, placeholder, row, signed};
@@ -19,8 +20,11 @@ pub struct LoggedMessage<'a> {
     pub direction: Direction,
     /// Method of the message; for an answer, the method of its request, if known.
     pub method: Option<&'a str>,
-    /// Name of the called tool; for an answer, of the tool that answers.
+    /// For an answer, the name of the tool that answers.
     pub tool: Option<&'a str>,
+    /// For a call of a tool, its parameters. The name in them is read only if the message gets a row of
+    /// its own.
+    pub call: Option<Value<'a>>,
     /// Id of the message.
     pub id: Option<&'a Id<'a>>,
     /// Length of the message in bytes.
@@ -55,12 +59,13 @@ impl MessageRecord {
     ) -> Self {
         // Peers choose these names, so their length must be bounded.
         let name = |text: &str| Box::from(cut(text, MAX_NAME_BYTES));
+        let called = message.call.and_then(|params| params.get("name")?.as_str());
         let latency = message.latency.map(|it| i64::try_from(it.as_micros()).unwrap_or(i64::MAX));
         Self {
             at,
             direction: message.direction,
             method: message.method.map(name),
-            tool: message.tool.map(name),
+            tool: called.as_deref().or(message.tool).map(name),
             // As JSON, so that `7` and `"7"` stay different.
             id: message.id.map(|id| name(&id.to_string())),
             bytes: message.bytes as u64,

@@ -92,6 +92,7 @@ pub(crate) fn seen(method: &str) -> LoggedMessage<'_> {
         direction: Direction::ClientToServer,
         method: Some(method),
         tool: None,
+        call: None,
         id: None,
         bytes: 100,
         latency: None,

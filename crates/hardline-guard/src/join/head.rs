@@ -31,14 +31,27 @@ pub(super) struct Head {
     pub(super) is_plain: bool,
     /// Set if the line consists of opening brackets. The next line decides if they begin a message.
     pub(super) is_bare: bool,
+    /// Length of the progress bar, or of the end of another message, that stands before it.
+    pub(super) start: usize,
 }
 
 impl Head {
     /// Reads a line as a head, if it is one.
     pub(super) fn read(line: &[u8], limits: &Limits) -> Option<Self> {
         // After a progress bar or the end of another message, a message begins as if it stood alone.
-        let undecorated = || cut_junk(line).filter(|it| is_repr(it) || starts_with_member(it));
-        Self::read_text(line, limits).or_else(|| Self::read_text(undecorated()?, limits))
+        let begins = |it: &&[u8]| is_repr(it) || starts_with_member(it) || is_torn_string(it);
+        let read_undecorated = || {
+            let text = cut_junk(line).filter(begins)?;
+            let head = Self::read_text(text, limits)?;
+            Some(Self { start: line.len() - text.len(), ..head })
+        };
+        Self::read_text(line, limits).or_else(read_undecorated)
+    }
+
+    /// Returns true if a log line may have printed it: it has no key of a message, and follows other text on
+    /// its line.
+    pub(super) fn is_quoted(&self) -> bool {
+        self.is_plain && self.start > 0
     }
 
     fn read_text(text: &[u8], limits: &Limits) -> Option<Self> {
@@ -53,6 +66,7 @@ impl Head {
                 before: Vec::new(),
                 is_plain: false,
                 is_bare: true,
+                start: 0,
             });
         }
         if is_repr(text) {
@@ -62,11 +76,10 @@ impl Head {
                 before: Vec::new(),
                 is_plain: false,
                 is_bare: false,
+                start: 0,
             });
         }
-        // Programs break JSON between values when they print it, but never inside a string. So a raw
-        // newline has torn this object, whatever its keys are: the others may follow.
-        let is_torn_string = begins_object(text) && ends_in_string(text);
+        let is_torn_string = is_torn_string(text);
         let may_be_message = Keys::of(text).has_any() || starts_with_member(text);
         if !(may_be_message || is_torn_string) || !is_incomplete(text) {
             return None;
@@ -90,6 +103,7 @@ impl Head {
             before,
             is_plain: !may_be_message,
             is_bare: false,
+            start: 0,
         })
     }
 
@@ -128,6 +142,14 @@ fn begins_object(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"[").map_or(text, <[u8]>::trim_ascii_start);
     let members = text.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
     members.is_some_and(|it| it.first() == Some(&b'"'))
+}
+
+/// Returns true if a line begins an object and ends inside one of its strings.
+///
+/// Programs break JSON between values when they print it, but never inside a string. So a raw newline has
+/// torn this object, whatever its keys are: the others may follow.
+fn is_torn_string(text: &[u8]) -> bool {
+    begins_object(text) && ends_in_string(text)
 }
 
 /// Returns true if a line begins a message as another language prints it, `{'jsonrpc': '2.0', …`, and ends

@@ -54,7 +54,7 @@ pub(super) struct Hold {
     max_bytes: usize,
     /// True if the first line has nothing but brackets.
     pub(super) is_pretty: bool,
-    /// True if it is, and follows a log line.
+    /// True if it is, and follows a log line, or if the first line itself may be a log line.
     pub(super) is_printed: bool,
     /// True once the second reading turned out to be a message.
     is_read_as_text: bool,
@@ -83,10 +83,12 @@ impl Hold {
     ) -> Self {
         let max_bytes = limits.max_frame_bytes();
         let (mut lexer, mut plain) = (Lexer::new(limits.max_depth()), Vec::new());
-        lexer.write(text, &mut plain, max_bytes);
+        // Behind other text, a value can be read but a message is not delivered.
+        let start = if head.is_quoted() { head.start } else { 0 };
+        lexer.write(text.get(start..).unwrap_or_default(), &mut plain, max_bytes);
         let mut hold = Self {
             is_pretty: head.is_bare,
-            is_printed: false,
+            is_printed: head.is_quoted(),
             offset,
             started: now,
             last: now,

@@ -380,7 +380,7 @@ impl Joiner {
         let is_printed = self.last_noise.is_some_and(|at| now <= at + MAX_PRINT_GAP);
         let before = std::mem::take(&mut head.before);
         let mut hold = Hold::new(text, line.end, head, line.offset, now, &self.limits);
-        hold.is_printed = is_printed && hold.is_pretty;
+        hold.is_printed |= is_printed && hold.is_pretty;
         // Messages before the head are held with its line, so their requests must be known.
         hold.witness.note_recovered(before.into_iter(), (text, 0, false), &self.limits, pending);
         self.hold = Some(Box::new(hold));

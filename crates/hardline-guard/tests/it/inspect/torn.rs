@@ -556,6 +556,7 @@ fn a_torn_object_is_a_head_whatever_its_first_key_is() {
         "\u{1b}]0;title\u{7}{\"result\":{\"text\":\"a",
         "\u{1b}]9;4;1;50\u{1b}\\{\"id\":1,\"result\":{\"text\":\"a",
         r#"{"level":"info","title":"a"#,
+        r#"★ {"level":"info","title":"a"#,
     ];
     for profile in [Profile::Balanced, Profile::Strict] {
         for head in heads {
@@ -567,6 +568,44 @@ fn a_torn_object_is_a_head_whatever_its_first_key_is() {
             let is_planted = |line: &&String| line.starts_with(r#"{"jsonrpc":"2.0","id":"s""#);
             assert_eq!(run.to_client.iter().find(is_planted), None, "{profile} {head}");
         }
+    }
+}
+
+/// A raw newline in a string tears any object, also behind decoration.
+#[test]
+fn an_answer_behind_a_torn_string_is_not_delivered() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        for head in
+            [r#"é€😀{"a":[{"b":""#, r#"⠋ {"level":"info","title":"a"#, "\u{1b}[2K{\"a\":\"b"]
+        {
+            let mut run = calling(profile);
+            run.server(head);
+            run.server(&answer(1, "planted"));
+            run.wait(Duration::from_secs(60));
+            assert_nothing_planted(&mut run, head);
+            assert!(!run.to_client[0].contains("planted"), "{head}: {:?}", run.to_client);
+        }
+    }
+}
+
+/// The same lines from an honest server: they are noise, and no request fails.
+#[test]
+fn a_torn_log_line_behind_decoration_is_noise_once_it_is_whole() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        let mut run = calling(profile);
+        run.server("⠋ {\"level\":\"info\",\"title\":\"one");
+        run.server("two\"}");
+        run.server(&answer(1, "x"));
+        assert_eq!(run.to_client, [answer(1, "x")], "{profile}");
+        assert_eq!(run.rules(), [Rule::FrameNoise], "{profile}");
+        // A document in a log line may show the answer to any request.
+        let mut run = calling(profile);
+        run.server("⠋ {\"title\":\"one");
+        run.server(r#"two","jsonrpc":"2.0","id":1,"result":{"x":"planted"}}"#);
+        assert_eq!(run.to_client, [""; 0], "{profile}");
+        run.server(&answer(1, "x"));
+        run.wait(Duration::from_secs(60));
+        assert_eq!(run.to_client, [answer(1, "x")], "{profile}");
     }
 }
 

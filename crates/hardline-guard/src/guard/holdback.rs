@@ -9,6 +9,9 @@
 //! Answers to pending requests do not wait. They release the notifications that came before them, so
 //! that the order stays the same. Requests go on waiting, longer than other messages.
 //!
+//! After a torn line answers wait too, also for the end of a line that has begun. A line that goes on with the
+//! torn message shows that they stand inside of it.
+//!
 //! Invariants: no more than [`MAX_HELD`] messages and `max_queue_bytes` wait; with more, all but requests
 //! are released. Bytes of the server put a release off for [`MAX_QUIETS`] quiet times at most.
 
@@ -36,8 +39,8 @@ const MAX_REST_WAIT: Duration = Duration::from_secs(30);
 /// Quiet time after which messages are released although the server has begun a line that may be the
 /// rest of another one.
 const MAX_MID_REST: Duration = Duration::from_secs(25);
-/// Time for which a request waits for the end of any other line that the server has begun. The end
-/// may show that the line is the rest of a message.
+/// Time for which a request, or an answer after a torn line, waits for the end of any other line that the
+/// server has begun. The end may show that the line is the rest of a message.
 const MAX_MID_LINE: Duration = Duration::from_secs(1);
 /// Limit on the messages that are held back at once.
 const MAX_HELD: usize = 4096;
@@ -80,12 +83,14 @@ pub(super) struct Holdback {
     torn: Option<Duration>,
     /// Set if the server has begun a line that may be the rest of a message.
     is_mid_rest: bool,
-    /// True if a request waits and the server has begun any line.
+    /// True if a request or an answer waits and the server has begun any line.
     is_mid_line: bool,
     /// Time since which a request waits.
     request_since: Option<Duration>,
     /// Time since which any other message waits.
     other_since: Option<Duration>,
+    /// True if an answer to a pending request waits because of a torn line.
+    has_answer: bool,
     /// Time of the last bytes of the server.
     heard: Duration,
     held: Vec<Held>,
@@ -98,9 +103,19 @@ pub(super) struct Holdback {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) frame: Vec<u8>,
-    /// True if it is a request of the server, or a batch with one.
-    pub(super) has_request: bool,
+    pub(super) kind: Kind,
     since: Duration,
+}
+
+/// Kind of a message that is held back.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Kind {
+    /// A request of the server, or a batch with one.
+    Request,
+    /// An answer to a pending request, after a torn line.
+    Answer,
+    /// Any other message.
+    Other,
 }
 
 impl Holdback {
@@ -122,6 +137,7 @@ impl Holdback {
             is_mid_line: false,
             request_since: None,
             other_since: None,
+            has_answer: false,
             heard: Duration::ZERO,
             held: Vec::new(),
             has_pretty: false,
@@ -210,14 +226,14 @@ impl Holdback {
     }
 
     /// Holds a message back. Returns false if there is no room.
-    pub(super) fn push(&mut self, frame: &[u8], has_request: bool, now: Duration) -> bool {
+    pub(super) fn push(&mut self, frame: &[u8], kind: Kind, now: Duration) -> bool {
         if self.held.len() == MAX_HELD || self.bytes + frame.len() > self.max_bytes {
             return false;
         }
         self.has_followed = true;
         // Content may have ended this message as well, so the rest of it counts.
         self.last = Some(now);
-        self.put_back(Held { frame: frame.to_vec(), has_request, since: now });
+        self.put_back(Held { frame: frame.to_vec(), kind, since: now });
         self.heard = now;
         true
     }
@@ -225,7 +241,7 @@ impl Holdback {
     /// Holds an answer back that a server has written over several lines. Returns false without room,
     /// or if nothing is held back.
     pub(super) fn push_pretty(&mut self, frame: &[u8], now: Duration) -> bool {
-        let is_held = !self.quiet.is_zero() && self.push(frame, false, now);
+        let is_held = !self.quiet.is_zero() && self.push(frame, Kind::Other, now);
         self.has_pretty |= is_held;
         is_held
     }
@@ -240,12 +256,14 @@ impl Holdback {
     pub(super) fn hear_bytes(&mut self, unfinished: &[u8], now: Duration) {
         // The line may be long, so it is read only while messages wait.
         self.is_mid_rest = self.is_holding() && may_become_rest(unfinished);
-        // A request does the most harm, so it also waits for a line that looks harmless so far.
-        self.is_mid_line = self.has_request() && !unfinished.trim_ascii().is_empty();
+        // A request does the most harm, so it also waits for a line that looks harmless so far. After a torn
+        // line, the line may be the real answer to the request that an answer seems to be for.
+        let waits = self.has_request() || self.has_answer;
+        self.is_mid_line = waits && !unfinished.trim_ascii().is_empty();
         self.heard = now;
     }
 
-    /// Returns true if a request waits and the server has begun a line.
+    /// Returns true if a request or an answer waits and the server has begun a line.
     pub(super) fn is_mid_line(&self) -> bool {
         self.is_mid_line
     }
@@ -266,7 +284,11 @@ impl Holdback {
         if self.is_mid_rest() {
             return Some(self.heard + MAX_MID_REST);
         }
-        let others = self.other_since.map(|since| self.end_of(since, self.quiet));
+        let others = self.other_since.map(|since| {
+            let end = self.end_of(since, self.quiet);
+            // All wait, so that the order stays the same.
+            if self.has_answer { self.end_of_line(since, end) } else { end }
+        });
         others.into_iter().chain(self.release_requests_at()).min()
     }
 
@@ -279,8 +301,12 @@ impl Holdback {
     /// server has begun.
     fn release_requests_at(&self) -> Option<Duration> {
         let since = self.request_since?;
-        let end = self.end_of(since, self.request_quiet);
-        Some(if self.is_mid_line { end.max(since + MAX_MID_LINE) } else { end })
+        Some(self.end_of_line(since, self.end_of(since, self.request_quiet)))
+    }
+
+    /// Puts a release at `end` off while the server is in the middle of a line, for so long.
+    fn end_of_line(&self, since: Duration, end: Duration) -> Duration {
+        if self.is_mid_line { end.max(since + MAX_MID_LINE) } else { end }
     }
 
     /// Returns the end of the quiet time, which bytes of the server put off for so long.
@@ -291,15 +317,17 @@ impl Holdback {
     /// Lets a message that was just taken wait on.
     pub(super) fn put_back(&mut self, held: Held) {
         self.bytes += held.frame.len();
-        let first = if held.has_request { &mut self.request_since } else { &mut self.other_since };
+        let is_request = held.kind == Kind::Request;
+        let first = if is_request { &mut self.request_since } else { &mut self.other_since };
         first.get_or_insert(held.since);
+        self.has_answer |= held.kind == Kind::Answer;
         self.held.push(held);
     }
 
     /// Takes all messages that wait.
     pub(super) fn take(&mut self) -> Vec<Held> {
         self.bytes = 0;
-        self.has_pretty = false;
+        (self.has_pretty, self.has_answer) = (false, false);
         (self.request_since, self.other_since) = (None, None);
         std::mem::take(&mut self.held)
     }
@@ -326,6 +354,12 @@ impl Holdback {
         let least = if self.is_on_lines { 1 } else { MIN_CLOSING };
         let is_likely = || self.is_holding() && (self.closing.ends(text) || ends_string(text));
         is_recent && (is_rest(text, limits) || is_closing(text, least) || is_likely())
+    }
+
+    /// Returns true if an answer waits because of a torn line, and a line that is no message goes on with the
+    /// torn message. The answer stands inside of it then.
+    pub(super) fn goes_on_around_answer(&self, text: &[u8]) -> bool {
+        self.has_answer && begins_inside(text)
     }
 
     /// Returns true if messages wait and a line looks like the rest of one.
@@ -359,15 +393,18 @@ fn is_closing(text: &[u8], least: usize) -> bool {
 
 /// Returns true if a line that has not ended may become the rest of a message.
 fn may_become_rest(unfinished: &[u8]) -> bool {
-    let first = unfinished.trim_ascii_start().first();
-    // No message and no log line begins like that.
-    let begins_inside = matches!(first, Some(b'"' | b'\'' | b'}' | b']' | b',' | b':'));
     let start = unfinished.len().saturating_sub(MAX_REST_BYTES);
     let end = unfinished.get(start..).unwrap_or_default();
     let count = |bytes: [u8; 2]| end.iter().filter(|byte| bytes.contains(byte)).count();
     let has_quote = end.iter().any(|byte| matches!(byte, b'"' | b'\''));
     // The rest ends a string with its quote, and closes brackets that its line did not open.
-    begins_inside || has_quote && count([b'}', b']']) > count([b'{', b'['])
+    begins_inside(unfinished) || has_quote && count([b'}', b']']) > count([b'{', b'['])
+}
+
+/// Returns true if a line begins in the middle of a value. No message and no log line begins like that.
+fn begins_inside(text: &[u8]) -> bool {
+    let first = text.trim_ascii_start().first();
+    matches!(first, Some(b'"' | b'\'' | b'}' | b']' | b',' | b':'))
 }
 
 /// Returns true if a line looks like the rest of a message: text, a quote that ends it, and the brackets

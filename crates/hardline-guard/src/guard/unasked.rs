@@ -16,6 +16,7 @@ use hardline_wire::recover::Ending;
 
 use super::Guard;
 use super::ending::ends_closed;
+use super::holdback::Kind;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::{FrameVerdict, finding_at, has_outcome};
@@ -96,7 +97,12 @@ impl Guard {
             // Two requests of one kind end alike, and honest servers send both.
             self.holdback.note_own(if has_request { b"" } else { text }, work.now);
         }
-        if is_due && self.holdback.push(text, has_request, work.now) {
+        let kind = match (has_request, is_awaited) {
+            (true, _) => Kind::Request,
+            (false, true) => Kind::Answer,
+            (false, false) => Kind::Other,
+        };
+        if is_due && self.holdback.push(text, kind, work.now) {
             return true;
         }
         if is_awaited {
@@ -241,7 +247,13 @@ impl Guard {
                 }
                 false
             }
-            Some(text) => self.holdback.ends_message(text, &self.limits, work.now),
+            Some(text) => {
+                let ends = self.holdback.ends_message(text, &self.limits, work.now);
+                if !ends && self.holdback.goes_on_around_answer(text) {
+                    self.drop_all_held(work);
+                }
+                ends
+            }
             None => self.holdback.is_holding(),
         };
         if !ends_message {

@@ -609,6 +609,53 @@ fn a_torn_log_line_behind_decoration_is_noise_once_it_is_whole() {
     }
 }
 
+/// The head paused, and the planted answer stands between its other lines.
+#[test]
+fn an_answer_inside_of_a_pretty_printed_one_that_paused_is_not_delivered() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        for rest in ["}", "  }", "],", "}],\"isError\":false", r#""isError": false"#, ": 1", "\""] {
+            let mut run = calling(profile);
+            run.server("{");
+            run.server(r#"  "jsonrpc": "2.0","#);
+            run.wait(Duration::from_millis(400));
+            for line in [r#"  "id": 1,"#, r#"  "result": {"#, r#"    "text": "a"#, r#""}]}}"#] {
+                run.server(line);
+            }
+            run.server(&answer(1, "planted"));
+            run.server(rest);
+            assert_nothing_planted(&mut run, rest);
+            assert!(!run.to_client[0].contains("planted"), "{rest}: {:?}", run.to_client);
+        }
+    }
+}
+
+/// The line that has begun may be a second answer to the same request.
+#[test]
+fn an_answer_after_a_torn_line_waits_for_a_line_that_has_begun() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        let other = answer(2, "real");
+        for (line, pause, is_delivered) in
+            [(&*other, 400, false), (&*other, 1100, true), ("log line", 400, true)]
+        {
+            let mut run = calling(profile);
+            run.call(2, "other");
+            run.server(&format!("{HEAD}a\""));
+            run.wait(Duration::from_millis(400));
+            run.to_client.clear();
+            run.server(&answer(2, "planted"));
+            let begun = line.get(..line.len() / 2).unwrap();
+            run.guard.handle_bytes(begun.as_bytes(), run.now);
+            run.wait(Duration::from_millis(pause));
+            run.server(line);
+            run.guard.handle_bytes(b"", run.now);
+            run.wait(Duration::from_millis(20));
+            let answers = run.to_client.iter().filter(|it| it.contains(r#""id":2,"#)).count();
+            assert_eq!(answers, 1, "{line} {pause}: {:?}", run.to_client);
+            assert_eq!(run.to_client[0].contains("planted"), is_delivered, "{line} {pause}");
+        }
+    }
+}
+
 /// A template for log lines does not escape a title.
 #[test]
 fn a_message_from_a_log_line_in_json_is_not_delivered() {

@@ -8,7 +8,7 @@ use hardline_wire::id::Id;
 use hardline_wire::json::ends_in_string;
 use hardline_wire::limits::Limits;
 use hardline_wire::recover::{Ending, Recovered, recover};
-use memchr::{memchr_iter, memmem};
+use memchr::{memchr_iter, memmem, memrchr};
 
 use super::keys::Keys;
 use crate::frame::{brackets, cut_junk};
@@ -38,10 +38,12 @@ pub(super) struct Head {
 impl Head {
     /// Reads a line as a head, if it is one.
     pub(super) fn read(line: &[u8], limits: &Limits) -> Option<Self> {
-        // After a progress bar or the end of another message, a message begins as if it stood alone.
+        // After a progress bar or the end of another message, a message begins as if it stood alone. On a
+        // terminal, the text behind a carriage return overwrites any other.
         let begins = |it: &&[u8]| is_repr(it) || starts_with_member(it) || is_torn_string(it);
         let read_undecorated = || {
-            let text = cut_junk(line).filter(begins)?;
+            let behind_return = || cut_junk(line.get(memrchr(b'\r', line)? + 1..)?);
+            let text = cut_junk(line).filter(begins).or_else(|| behind_return().filter(begins))?;
             let head = Self::read_text(text, limits)?;
             Some(Self { start: line.len() - text.len(), ..head })
         };

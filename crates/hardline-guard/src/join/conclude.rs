@@ -10,7 +10,8 @@ use super::suspicion::Suspicion;
 use super::{JoinEvent, Joined, Joiner, MAX_WAIT, Pending};
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::{
-    finding_at, first_end, has_unnamed_answer, is_plain_json, probable_ids, probable_ids_of_lines,
+    finding_at, first_end, has_outcome, has_unnamed_answer, is_plain_json, probable_ids,
+    probable_ids_of_lines,
 };
 use crate::rule::Rule;
 
@@ -164,7 +165,9 @@ impl Joiner {
             has_unnamed_answer(line, named)
         };
         let mut lines = hold.raw().split(|byte| *byte == b'\n');
-        has_unnamed_answer(hold.raw(), named) || lines.any(has_more_on)
+        // The server may have ended its line too late, so that an answer follows a call on it.
+        let is_behind_call = hold.head.has_method && named == 0 && has_outcome(hold.raw());
+        is_behind_call || has_unnamed_answer(hold.raw(), named) || lines.any(has_more_on)
     }
 
     /// Gives the requests that held lines seem to answer some time for a proper answer, except the one

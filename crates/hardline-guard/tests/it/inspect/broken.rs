@@ -88,6 +88,16 @@ fn an_answer_that_cannot_be_assigned_fails_all_in_the_end() {
     }
 }
 
+/// The server lost the line end of a notification, and content broke the notification.
+#[test]
+fn an_answer_behind_a_broken_notification_fails_all_in_the_end() {
+    let line = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"a"}{"jsonrpc":"2.0","id":99,"method":"tools/call"}"},{"text":"x"}}{"jsonrpc":"2.0","result":{"content":[]}}"#;
+    check(&[line], Duration::from_secs(31), ["error", "error"]);
+    // Alone, the notification answers nothing.
+    let line = line.strip_suffix(r#"{"jsonrpc":"2.0","result":{"content":[]}}"#).unwrap();
+    check(&[line], Duration::from_secs(31), ["none", "none"]);
+}
+
 /// The server says something about a request, or answers without the message around it.
 #[test]
 fn a_reaction_that_is_no_answer_fails_its_request_in_the_end() {

@@ -23,6 +23,7 @@ use memchr::{memchr2, memchr2_iter, memmem, memrchr_iter};
 
 use super::ending::{Endings, ending};
 use crate::frame::brackets;
+use crate::join::begins_inside;
 
 /// Least quiet time before a request of the server is released, where the policy holds anything back.
 ///
@@ -356,10 +357,10 @@ impl Holdback {
         is_recent && (is_rest(text, limits) || is_closing(text, least) || is_likely())
     }
 
-    /// Returns true if an answer waits because of a torn line, and a line that is no message goes on with the
-    /// torn message. The answer stands inside of it then.
-    pub(super) fn goes_on_around_answer(&self, text: &[u8]) -> bool {
-        self.has_answer && begins_inside(text)
+    /// Returns true if an answer waits because of a torn line. A line that goes on with the torn message
+    /// shows that the answer stands inside of it.
+    pub(super) fn has_answer(&self) -> bool {
+        self.has_answer
     }
 
     /// Returns true if messages wait and a line looks like the rest of one.
@@ -399,12 +400,6 @@ fn may_become_rest(unfinished: &[u8]) -> bool {
     let has_quote = end.iter().any(|byte| matches!(byte, b'"' | b'\''));
     // The rest ends a string with its quote, and closes brackets that its line did not open.
     begins_inside(unfinished) || has_quote && count([b'}', b']']) > count([b'{', b'['])
-}
-
-/// Returns true if a line begins in the middle of a value. No message and no log line begins like that.
-fn begins_inside(text: &[u8]) -> bool {
-    let first = text.trim_ascii_start().first();
-    matches!(first, Some(b'"' | b'\'' | b'}' | b']' | b',' | b':'))
 }
 
 /// Returns true if a line looks like the rest of a message: text, a quote that ends it, and the brackets

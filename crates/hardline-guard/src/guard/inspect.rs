@@ -17,7 +17,7 @@ use super::tools::List;
 use super::work::Work;
 use crate::finding::{Direction, Finding};
 use crate::frame::FrameVerdict;
-use crate::join::Taken;
+use crate::join::{Taken, begins_inside};
 use crate::rule::{Action, Rule};
 use crate::scan::is_plain;
 use crate::session::{Reply, SessionDecision, SessionVerdict};
@@ -132,10 +132,16 @@ impl Guard {
     fn hand_to_joiner(&mut self, line: &Line<'_>, work: &mut Work<'_>) -> bool {
         let (was_holding, was_suspect) = (self.joiner.is_holding(), self.joiner.is_suspicious());
         let taken = self.joiner.handle_line(line, work.now, &self.session);
-        if taken == Taken::Held && self.joiner.is_suspicious() {
-            self.keep_held_answers(line.whole().unwrap_or_default(), work);
+        let text = line.whole().unwrap_or_default();
+        // Inside of another hold, only a line that fits the torn message shows that it goes on.
+        let goes_on =
+            if was_holding { self.joiner.goes_on_outside(text) } else { begins_inside(text) };
+        if taken == Taken::Held && goes_on && self.holdback.has_answer() {
+            self.drop_all_held(work);
+        } else if taken == Taken::Held && self.joiner.is_suspicious() {
+            self.keep_held_answers(text, work);
         }
-        let has_joined = was_holding && !self.joiner.is_holding();
+        let has_joined = (was_holding || taken == Taken::Held) && !self.joiner.is_holding();
         let is_completed = was_suspect && !self.joiner.is_suspicious();
         if is_completed {
             // These messages stood between the two halves of a message, so content wrote them.

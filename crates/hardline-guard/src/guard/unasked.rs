@@ -20,7 +20,7 @@ use super::holdback::Kind;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::{FrameVerdict, finding_at, has_outcome};
-use crate::join::Pending;
+use crate::join::{Pending, begins_inside};
 use crate::rule::{Action, Rule};
 use crate::session::{Doubt, Reply};
 
@@ -249,7 +249,7 @@ impl Guard {
             }
             Some(text) => {
                 let ends = self.holdback.ends_message(text, &self.limits, work.now);
-                if !ends && self.holdback.goes_on_around_answer(text) {
+                if !ends && self.holdback.has_answer() && begins_inside(text) {
                     self.drop_all_held(work);
                 }
                 ends

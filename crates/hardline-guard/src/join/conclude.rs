@@ -117,24 +117,24 @@ impl Joiner {
     }
 
     /// Ends a hold without a message. Every request that a held line was about gets an error.
-    pub(super) fn run_out(&mut self, hold: &Hold, now: Duration, pending: &impl Pending) {
+    pub(super) fn run_out(&mut self, mut hold: Box<Hold>, now: Duration, pending: &impl Pending) {
         // Brackets name no request, so any pending one may have lost its answer here.
         if hold.head.is_bare {
-            self.report_noise(hold);
+            self.report_noise(&hold);
             self.push(JoinEvent::Lost);
             return;
         }
-        self.report(hold, "a raw newline tore a message apart, and its rest was not found");
+        self.report(&hold, "a raw newline tore a message apart, and its rest was not found");
         if let (true, Some(id)) = (hold.head.has_method, &hold.head.id) {
             self.refuse(id.clone());
         }
         let failed_before = self.failed.len();
-        self.fail_head(hold, None, pending);
+        self.fail_head(&hold, None, pending);
         // The id may come after the content.
         self.fail_answers_in(hold.raw(), pending);
         // A torn answer whose id was not found may have been for any pending request.
         let is_unnamed = self.failed.len() == failed_before && !hold.head.has_method;
-        let has_more = self.has_more_answers(hold, pending) || hold.witness.has_unnamed;
+        let has_more = self.has_more_answers(&hold, pending) || hold.witness.has_unnamed;
         // Any of the lines after the head may be a part of another answer, and so may text on its
         // own line behind the first message there.
         let has_parts = hold.followers > 0 || first_end(hold.raw()).is_some();
@@ -146,7 +146,7 @@ impl Joiner {
                 self.fail(id.clone(), "its answer was inside a message that fell apart");
             }
         }
-        self.watch_answers_in(hold, now, None, pending);
+        self.watch_answers_in(&hold, now, None, pending);
         if !self.is_observing {
             self.is_line_torn = self.is_mid_line;
             self.suspicion = Some(Suspicion::after_hold(now, hold.after_head()));
@@ -154,6 +154,7 @@ impl Joiner {
     }
 
     /// Returns true if the lines of a hold seem to have more answers than those for known requests.
+            self.paused = Some(hold).filter(|hold| hold.is_paused());
     fn has_more_answers(&self, hold: &Hold, pending: &impl Pending) -> bool {
         let is_named = |id: &Id<'static>| self.failed.contains(id) || pending.is_pending(id);
         let max_id_bytes = self.limits.max_id_bytes();

@@ -187,6 +187,12 @@ fn is_incomplete(text: &[u8]) -> bool {
     ends_in_string(text) || brackets(text, false).is_none_or(|depth| depth > 0)
 }
 
+/// Returns true if a line begins in the middle of a value. No message and no log line begins like that.
+pub(crate) fn begins_inside(text: &[u8]) -> bool {
+    let first = text.trim_ascii_start().first();
+    matches!(first, Some(b'"' | b'\'' | b'}' | b']' | b',' | b':'))
+}
+
 /// Returns true if the first line of a text consists of opening brackets.
 pub(crate) fn begins_bare(text: &[u8]) -> bool {
     text.split(|byte| *byte == b'\n').next().is_some_and(Head::is_bare_line)

@@ -190,6 +190,33 @@ impl Hold {
         self.try_as_tail(tail_start, decoder)
     }
 
+    /// Returns true if the lines so far end between two values of a message, so that a later line may go on.
+    pub(super) fn is_paused(&self) -> bool {
+        // A request has got its error, and must not get another one.
+        let is_request = self.head.has_method && self.head.id.is_some();
+        let is_lost = self.has_overflowed() || self.lexer.is_broken();
+        !(self.head.is_bare || is_request || is_lost || self.lexer.is_in_string())
+    }
+
+    /// Returns true if a line may go on with the message, read as it is.
+    pub(super) fn goes_on_with(&self, text: &[u8]) -> bool {
+        let mut lexer = self.lexer;
+        lexer.read(text);
+        !lexer.is_broken()
+    }
+
+    /// Returns the state after all lines.
+    pub(super) fn lexer(&self) -> Lexer {
+        self.lexer
+    }
+
+    /// Begins again with a hold that ran out. What it reported and failed then stays so.
+    pub(super) fn resume(&mut self, now: Duration) {
+        (self.started, self.last, self.deadline) = (now, now, now + MAX_QUIET);
+        self.witness = Witness::default();
+        self.followers = 0;
+    }
+
     /// Counts a line that is not stored, and gives up joining.
     pub(super) fn overflow(&mut self, length: usize) {
         self.length = self.length.saturating_add(length);

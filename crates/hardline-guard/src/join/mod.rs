@@ -18,10 +18,11 @@
 //!   with an error.
 //! - Every id with a damaged or whole answer on a held line gets a proper answer within 5 s, or an
 //!   error.
-//! - A hold ends after 5 s, however much the server writes. Lines over the frame limit are not kept,
-//!   but the hold goes on, and no line passes.
+//! - A hold ends after 5 s, however much the server writes; one that resumes, 5 s later. Lines over the
+//!   frame limit are not kept, but the hold goes on, and no line passes.
 //! - After a hold that ran out the server is [suspect](Joiner::is_suspicious) for a while: the rest of
-//!   the torn message may come after a pause.
+//!   the torn message may come after a pause. If the hold ended between two values, a line that goes on
+//!   there resumes it.
 //! - A head alone, with nothing behind it, was not torn apart: it is `frame.not-json`.
 //!
 //! The caller hands over each line, fetches the events, and only then judges a line that passes. An
@@ -83,11 +84,12 @@ use crate::rule::Rule;
 use crate::session::Reply;
 use head::{Head, has_incomplete_object};
 use hold::Hold;
+use lex::Lexer;
 use printed::{Printed, Step};
 use suspicion::Suspicion;
 use watch::Watch;
 
-pub(crate) use head::{begins_bare, starts_with_member};
+pub(crate) use head::{begins_bare, begins_inside, starts_with_member};
 
 pub use event::{JoinEvent, Joined};
 pub use suspicion::MAX_SUSPICION;
@@ -133,6 +135,10 @@ pub struct Joiner {
     hold: Option<Box<Hold>>,
     /// Set after a torn message whose rest has not come.
     suspicion: Option<Suspicion>,
+    /// A hold that ran out between two values. A line that goes on there resumes it.
+    paused: Option<Box<Hold>>,
+    /// The state at the end of such a hold, after another one has begun.
+    outer: Option<Lexer>,
     /// A value that the server prints.
     printed: Option<Box<Printed>>,
     /// Set if the last line is part of a printed value.
@@ -161,6 +167,8 @@ impl Joiner {
             decoder: Decoder::new(limits),
             hold: None,
             suspicion: None,
+            paused: None,
+            outer: None,
             printed: None,
             is_printed_line: false,
             is_mid_line: false,
@@ -189,8 +197,9 @@ impl Joiner {
         }
         // Checked before the line is added: a server that never stops must not extend a hold.
         if let Some(hold) = self.hold.take_if(|hold| hold.is_over(now)) {
-            self.run_out(&hold, now, pending);
+            self.run_out(hold, now, pending);
         }
+        self.resume(line, now);
         let is_held = self.add(line, now, pending) || self.begin(line, now, pending);
         if is_held && !self.is_observing { Taken::Held } else { Taken::Pass }
     }
@@ -208,7 +217,7 @@ impl Joiner {
     /// is nothing to read: a line that has already arrived may be part of the held message.
     pub fn handle_timeout(&mut self, now: Duration, pending: &impl Pending) {
         if let Some(hold) = self.hold.take_if(|hold| hold.deadline() <= now) {
-            self.run_out(&hold, now, pending);
+            self.run_out(hold, now, pending);
         }
         if self.printed.as_ref().and_then(|it| it.deadline()).is_some_and(|at| at <= now) {
             self.end_printed();
@@ -216,6 +225,7 @@ impl Joiner {
         if self.suspicion.take_if(|suspicion| suspicion.until() <= now).is_some() {
             // The line began while the server was suspect.
             self.is_line_torn |= self.is_mid_line;
+            (self.paused, self.outer) = (None, None);
         }
         while let Some(id) = self.watch.next_due(now) {
             if self.is_owed(&id, pending) {
@@ -251,10 +261,12 @@ impl Joiner {
     /// Ends the stream, and with it all waiting.
     pub fn finish(&mut self, pending: &impl Pending) {
         if let Some(hold) = self.hold.take() {
-            self.run_out(&hold, hold.last(), pending);
+            let last = hold.last();
+            self.run_out(hold, last, pending);
         }
         self.end_printed();
         self.suspicion = None;
+        (self.paused, self.outer) = (None, None);
         while let Some(id) = self.watch.take_first() {
             if self.is_owed(&id, pending) {
                 self.fail(id, "its answer was inside another message");
@@ -282,6 +294,17 @@ impl Joiner {
     /// it goes, and no message.
     pub fn is_printed_line(&self) -> bool {
         self.is_printed_line
+    }
+
+    /// Returns true if a held line goes on with a message whose hold ran out before this hold began, or
+    /// completes it.
+    pub fn goes_on_outside(&self, text: &[u8]) -> bool {
+        let goes_on = |mut lexer: Lexer| {
+            lexer.read(text);
+            !lexer.is_broken()
+        };
+        begins_inside(text) && self.outer.is_some_and(goes_on)
+            || self.suspicion.is_some_and(|it| it.is_completed_by(text))
     }
 
     /// Returns true, once, if the line that has just ended began while lines were held or the server was
@@ -355,6 +378,22 @@ impl Joiner {
         }
     }
 
+    /// Goes on with a hold that ran out, if a line goes on with its message.
+    ///
+    /// Servers pause between the lines of a pretty-printed answer. What follows is held like before the
+    /// pause: content in it may be a whole message.
+    fn resume(&mut self, line: &Line<'_>, now: Duration) {
+        let Some(text) = line.whole().filter(|text| self.hold.is_none() && begins_inside(text))
+        else {
+            return;
+        };
+        if let Some(mut hold) = self.paused.take_if(|it| it.goes_on_with(text)) {
+            hold.resume(now);
+            self.end_printed();
+            self.hold = Some(hold);
+        }
+    }
+
     /// Begins a hold if a line is a head. Returns true if it is.
     fn begin(&mut self, line: &Line<'_>, now: Duration, pending: &impl Pending) -> bool {
         let Some(text) = line.whole() else {
@@ -384,6 +423,9 @@ impl Joiner {
         // Messages before the head are held with its line, so their requests must be known.
         hold.witness.note_recovered(before.into_iter(), (text, 0, false), &self.limits, pending);
         self.hold = Some(Box::new(hold));
+        if let Some(paused) = self.paused.take() {
+            self.outer = Some(paused.lexer());
+        }
         true
     }
 

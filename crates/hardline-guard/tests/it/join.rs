@@ -46,7 +46,8 @@ impl Run {
         while let Some(line) = framer.next_line(&mut rest) {
             let pending = &self.pending;
             let is_pending = |id: &Id<'_>| pending.borrow().contains(&id.clone().into_owned());
-            let was_holding = self.joiner.is_holding();
+            // A line may go on with a hold that ran out, and end it.
+            let was_holding = self.joiner.is_holding() || self.joiner.is_suspicious();
             let taken = self.joiner.handle_line(&line, self.now, &is_pending);
             self.drain();
             if taken == Taken::Pass {

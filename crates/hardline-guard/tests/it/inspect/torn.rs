@@ -6,7 +6,7 @@ use std::time::Duration;
 use hardline_guard::policy::Profile;
 use hardline_guard::{Action, Rule};
 
-use super::{Run, SAMPLING, SERVER, answer};
+use super::{PLANTED, Run, SAMPLING, SERVER, answer};
 
 const HEAD: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""#;
 const TAIL: &str = r#""}]}}"#;
@@ -642,6 +642,81 @@ fn an_answer_after_a_torn_line_waits_for_a_line_that_has_begun() {
         {
             let mut run = calling(profile);
             run.call(2, "other");
+/// What comes behind the pause is held like before it.
+#[test]
+fn an_answer_inside_of_a_pretty_printed_one_that_goes_on_is_not_delivered() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        for line in [r#"  "type": "text","#, r#"  "text": "a"}],"x":["#, r#"  "text": "a","text":"#]
+        {
+            let mut run = calling(profile);
+            run.call(2, "other");
+            for line in ["{", r#"  "jsonrpc": "2.0","#, r#"  "result": {"content": ["#, "    {"] {
+                run.server(line);
+            }
+            run.wait(Duration::from_secs(2));
+            run.server(line);
+            run.wait(Duration::from_millis(60));
+            run.server(&answer(2, "planted"));
+            run.wait(Duration::from_millis(60));
+            run.server(r#"{"a":"a\""#);
+            run.server("}");
+            run.wait(Duration::from_secs(60));
+            assert!(!run.to_client.iter().any(|it| it.contains("planted")), "{:?}", run.to_client);
+            assert_eq!(run.to_client.len(), 2, "{line}: {:?}", run.to_client);
+        }
+    }
+}
+
+/// The same where another torn message begins behind the planted answer.
+#[test]
+fn an_answer_between_two_torn_messages_is_not_delivered() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        let mut run = calling(profile);
+        run.call(2, "other");
+        for line in ["{", r#""result":{"content":[{"type":"text","#] {
+            run.server(line);
+        }
+        run.wait(Duration::from_millis(400));
+        run.server(&answer(2, "planted"));
+        run.server(&format!("{PLANTED}\u{1d}\"}},{{\"text\":\"\"}}]}},"));
+        run.server(r#""jsonrpc":"2.0","id":1}"#);
+        run.wait(Duration::from_secs(60));
+        assert!(!run.to_client.iter().any(|it| it.contains("planted")), "{:?}", run.to_client);
+        assert_eq!(run.to_client.len(), 2, "{:?}", run.to_client);
+        // The first one ended inside of a string, and its tail comes.
+        let mut run = calling(profile);
+        run.call(2, "other");
+        run.server(&format!("{HEAD}a"));
+        run.wait(Duration::from_millis(400));
+        run.server(&answer(2, "planted"));
+        run.server(r#"{"jsonrpc":"2.0","method":"x","params":{}}"}}[{"a":1}]"#);
+        run.server(TAIL);
+        run.wait(Duration::from_secs(60));
+        assert!(!run.to_client.iter().any(|it| it.contains("planted")), "{:?}", run.to_client);
+        assert_eq!(run.to_client.len(), 2, "{:?}", run.to_client);
+    }
+}
+
+/// An honest server that pauses between the lines of its answer.
+#[test]
+fn a_pretty_printed_answer_may_pause_before_its_id() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        let mut run = calling(profile);
+        for line in ["{", r#""jsonrpc": "2.0","#] {
+            run.server(line);
+        }
+        run.wait(Duration::from_secs(1));
+        run.server(r#""id": 1,"#);
+        run.wait(Duration::from_millis(60));
+        for line in [r#""result": {"content": []}"#, "}"] {
+            run.server(line);
+        }
+        run.wait(Duration::from_secs(1));
+        let delivered = run.only_to_client();
+        assert!(delivered["result"]["content"].is_array(), "{profile} {delivered}");
+    }
+}
+
             run.server(&format!("{HEAD}a\""));
             run.wait(Duration::from_millis(400));
             run.to_client.clear();

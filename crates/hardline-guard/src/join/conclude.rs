@@ -149,12 +149,16 @@ impl Joiner {
         self.watch_answers_in(&hold, now, None, pending);
         if !self.is_observing {
             self.is_line_torn = self.is_mid_line;
+            if self.suspicion.is_some() {
+                // The rest of one torn message does not show that of the other one.
+                hold.forget_head();
+            }
             self.suspicion = Some(Suspicion::after_hold(now, hold.after_head()));
+            self.paused = Some(hold).filter(|hold| hold.is_paused());
         }
     }
 
     /// Returns true if the lines of a hold seem to have more answers than those for known requests.
-            self.paused = Some(hold).filter(|hold| hold.is_paused());
     fn has_more_answers(&self, hold: &Hold, pending: &impl Pending) -> bool {
         let is_named = |id: &Id<'static>| self.failed.contains(id) || pending.is_pending(id);
         let max_id_bytes = self.limits.max_id_bytes();

@@ -231,6 +231,11 @@ impl Hold {
         self.after_head
     }
 
+    /// Gives up on a line that completes the message alone.
+    pub(super) fn forget_head(&mut self) {
+        self.after_head.give_up();
+    }
+
     /// Returns true if the hold ended with a message in which some of the lines are text.
     pub(super) fn is_read_as_text(&self) -> bool {
         self.is_read_as_text

@@ -632,16 +632,6 @@ fn an_answer_inside_of_a_pretty_printed_one_that_paused_is_not_delivered() {
     }
 }
 
-/// The line that has begun may be a second answer to the same request.
-#[test]
-fn an_answer_after_a_torn_line_waits_for_a_line_that_has_begun() {
-    for profile in [Profile::Balanced, Profile::Strict] {
-        let other = answer(2, "real");
-        for (line, pause, is_delivered) in
-            [(&*other, 400, false), (&*other, 1100, true), ("log line", 400, true)]
-        {
-            let mut run = calling(profile);
-            run.call(2, "other");
 /// What comes behind the pause is held like before it.
 #[test]
 fn an_answer_inside_of_a_pretty_printed_one_that_goes_on_is_not_delivered() {
@@ -727,6 +717,32 @@ fn a_pretty_printed_answer_may_pause_before_its_id() {
             run.server(line);
             run.guard.handle_bytes(b"", run.now);
             run.wait(Duration::from_millis(20));
+/// A head inside of a torn message: its rest does not show that of the message around it.
+#[test]
+fn the_rest_of_an_inner_torn_message_does_not_end_suspicion() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        let mut run = calling(profile);
+        run.server(&format!("{HEAD}a"));
+        run.server(r#"b"}"#);
+        run.wait(Duration::from_millis(400));
+        run.server(r#"\"},{"type":"text","text":"a"#);
+        run.wait(Duration::from_millis(400));
+        run.server(r#"b"}"#);
+        run.server(SAMPLING);
+        assert_nothing_planted(&mut run, "inner");
+    }
+}
+
+/// The line that has begun may be a second answer to the same request.
+#[test]
+fn an_answer_after_a_torn_line_waits_for_a_line_that_has_begun() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        let other = answer(2, "real");
+        for (line, pause, is_delivered) in
+            [(&*other, 400, false), (&*other, 1100, true), ("log line", 400, true)]
+        {
+            let mut run = calling(profile);
+            run.call(2, "other");
             let answers = run.to_client.iter().filter(|it| it.contains(r#""id":2,"#)).count();
             assert_eq!(answers, 1, "{line} {pause}: {:?}", run.to_client);
             assert_eq!(run.to_client[0].contains("planted"), is_delivered, "{line} {pause}");

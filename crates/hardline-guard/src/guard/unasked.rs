@@ -78,7 +78,12 @@ impl Guard {
             // The session drops an answer to no pending request. It may be the rest of an answer that
             // content has ended, with a second start that the content has written.
             (false, true) => {
-                self.drop_own_held(work);
+                if self.holdback.has_answer() {
+                    // The torn message may still go on around the answers that wait.
+                    self.keep_held_answers(b"", work);
+                } else {
+                    self.drop_own_held(work);
+                }
                 self.holdback.note_other(work.now);
                 return false;
             }

@@ -616,7 +616,17 @@ fn a_torn_log_line_behind_decoration_is_noise_once_it_is_whole() {
 #[test]
 fn an_answer_inside_of_a_pretty_printed_one_that_paused_is_not_delivered() {
     for profile in [Profile::Balanced, Profile::Strict] {
-        for rest in ["}", "  }", "],", "}],\"isError\":false", r#""isError": false"#, ": 1", "\""] {
+        let misplaced = format!("{}\n}}", answer(77, "x"));
+        for rest in [
+            &*misplaced,
+            "}",
+            "  }",
+            "],",
+            "}],\"isError\":false",
+            r#""isError": false"#,
+            ": 1",
+            "\"",
+        ] {
             let mut run = calling(profile);
             run.server("{");
             run.server(r#"  "jsonrpc": "2.0","#);
@@ -707,16 +717,6 @@ fn a_pretty_printed_answer_may_pause_before_its_id() {
     }
 }
 
-            run.server(&format!("{HEAD}a\""));
-            run.wait(Duration::from_millis(400));
-            run.to_client.clear();
-            run.server(&answer(2, "planted"));
-            let begun = line.get(..line.len() / 2).unwrap();
-            run.guard.handle_bytes(begun.as_bytes(), run.now);
-            run.wait(Duration::from_millis(pause));
-            run.server(line);
-            run.guard.handle_bytes(b"", run.now);
-            run.wait(Duration::from_millis(20));
 /// A head inside of a torn message: its rest does not show that of the message around it.
 #[test]
 fn the_rest_of_an_inner_torn_message_does_not_end_suspicion() {
@@ -743,6 +743,16 @@ fn an_answer_after_a_torn_line_waits_for_a_line_that_has_begun() {
         {
             let mut run = calling(profile);
             run.call(2, "other");
+            run.server(&format!("{HEAD}a\""));
+            run.wait(Duration::from_millis(400));
+            run.to_client.clear();
+            run.server(&answer(2, "planted"));
+            let begun = line.get(..line.len() / 2).unwrap();
+            run.guard.handle_bytes(begun.as_bytes(), run.now);
+            run.wait(Duration::from_millis(pause));
+            run.server(line);
+            run.guard.handle_bytes(b"", run.now);
+            run.wait(Duration::from_millis(20));
             let answers = run.to_client.iter().filter(|it| it.contains(r#""id":2,"#)).count();
             assert_eq!(answers, 1, "{line} {pause}: {:?}", run.to_client);
             assert_eq!(run.to_client[0].contains("planted"), is_delivered, "{line} {pause}");

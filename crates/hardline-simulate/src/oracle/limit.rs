@@ -161,7 +161,8 @@ fn excuse_line(
             let gap = transcript.longest_gap(head, planted.at);
             let time = planted.at.saturating_sub(head);
             let is_late = gap >= JOIN_PAUSE || time >= JOIN_TIME;
-            (is_answer && is_late).then_some(Limit::LatePendingAnswer)
+            let is_inside = || goes_on_behind(transcript, planted, after, relay);
+            (is_answer && is_late && !is_inside()).then_some(Limit::LatePendingAnswer)
         }
         State::Closed(closed) => excuse_closed(closed),
         State::Empty => Some(Limit::ClosedAnswer),
@@ -253,6 +254,30 @@ fn is_followed(
     // The last line has not ended.
     let after = after.split_last().map_or(after, |(_, ended)| ended);
     after.iter().filter(is_same).take_while(is_in_time).any(is_sign)
+}
+
+/// Returns true if a line behind a planted answer shows in time that the torn message goes on: it begins in
+/// the middle of a value.
+fn goes_on_behind(
+    transcript: &Transcript,
+    planted: &ServerLine<'_>,
+    after: &[ServerLine<'_>],
+    relay: Relay,
+) -> bool {
+    let is_in_time = |it: &&ServerLine<'_>| {
+        transcript.longest_gap(planted.at, it.at) < relay.hold_back
+            && it.at.saturating_sub(planted.at) < relay.hold_back * MAX_HOLD_BACKS
+    };
+    let begins_inside = |it: &ServerLine<'_>| {
+        matches!(it.text.trim_ascii_start().first(), Some(b'"' | b'\'' | b'}' | b']' | b',' | b':'))
+    };
+    let is_same = |it: &&ServerLine<'_>| it.output == planted.output;
+    let after = after.split_last().map_or(after, |(_, ended)| ended);
+    // What follows the start of another value may belong to that.
+    let begins_value =
+        |it: &ServerLine<'_>| is_torn(it.text) || is_incomplete(from_bracket(it.text));
+    let is_near = |it: &&ServerLine<'_>| is_in_time(it) && !begins_value(it);
+    after.iter().filter(is_same).take_while(is_near).any(begins_inside)
 }
 
 /// Returns true if a line is a batch with an answer.
@@ -436,11 +461,12 @@ fn holds_message(line: &[u8]) -> bool {
     let brackets = line.iter().enumerate().filter(|(_, byte)| b"{[".contains(byte));
     let Some(first) = brackets.clone().map(|(at, _)| at).next() else { return false };
     brackets.take(MAX_BRACKETS).any(|(at, _)| {
-        // One inside of another is a part of that.
+        // One inside of another is a part of that. Behind a progress bar it stands alone.
         let before = line.get(first..at).unwrap_or_default();
+        let is_inside = is_incomplete(before) && (has_word(before) || !before.ends_with(b"\r"));
         let value = parse(line.get(at..).unwrap_or_default()).map(|(value, _)| value);
         let is_batch = |value: &Json<'_>| matches!(value, Json::Array(elements) if elements.iter().any(Json::is_message));
-        !is_incomplete(before) && value.is_some_and(|it| it.is_message() || is_batch(&it))
+        !is_inside && value.is_some_and(|it| it.is_message() || is_batch(&it))
     })
 }
 

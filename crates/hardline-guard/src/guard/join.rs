@@ -49,11 +49,13 @@ impl Guard {
     pub fn finish_server(&mut self, now: Duration) -> Inspection<'static> {
         let mut work = self.work(now);
         self.advance(&mut work);
-        let is_torn =
-            self.joiner.is_holding() || self.joiner.is_suspicious() || self.holdback.is_mid_rest();
+        let is_torn = self.joiner.is_holding() || self.joiner.is_suspicious();
         self.joiner.finish(&self.session);
         self.take_joined(&mut work);
-        if is_torn {
+        if self.holdback.is_mid_rest() {
+            // The server died inside the rest of the message that these stand in.
+            self.drop_all_held(&mut work);
+        } else if is_torn {
             self.drop_own_held(&mut work);
         } else {
             if self.holdback.is_mid_line() {

@@ -667,6 +667,26 @@ fn an_answer_inside_of_a_pretty_printed_one_that_goes_on_is_not_delivered() {
     }
 }
 
+/// The server dies in the line that shows it.
+#[test]
+fn an_answer_before_half_a_line_of_a_torn_message_is_not_delivered() {
+    for profile in [Profile::Balanced, Profile::Strict] {
+        for (line, is_delivered) in [(r#""jsonrpc":"2.0"#, false), ("log line", true)] {
+            let mut run = calling(profile);
+            for line in ["{", r#""result":{"content":[{"type":"text","#] {
+                run.server(line);
+            }
+            run.wait(Duration::from_millis(400));
+            run.server(&answer(1, "planted"));
+            run.guard.handle_bytes(line.as_bytes(), run.now);
+            let end = super::plain(run.guard.finish_server(run.now));
+            run.take(end);
+            let has_planted = run.to_client.iter().any(|it| it.contains("planted"));
+            assert_eq!(has_planted, is_delivered, "{line}: {:?}", run.to_client);
+        }
+    }
+}
+
 /// The same where another torn message begins behind the planted answer.
 #[test]
 fn an_answer_between_two_torn_messages_is_not_delivered() {

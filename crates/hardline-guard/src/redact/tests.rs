@@ -158,6 +158,27 @@ fn values_after_keys_in_text_are_hidden() {
         let expected = if is_header { expected } else { with.replace('*', REDACTED) };
         check(&with.replace('*', "hunter2hunter2"), &expected);
     }
+    check("postgres://me:%40secret@db/app", "postgres://me:[redacted]@db/app");
+    check("postgres://me:%40@db/app", "postgres://me:[redacted]@db/app");
+    for same in [
+        "postgres://me:%PASSWORD%@db/app",
+        "postgres://me:$PASSWORD@db/app",
+        "ssh://git@github.com/a/b",
+        "https://some.long.user.name@example.com/",
+        "https://example.com:8080/@user",
+        "https://$GITHUB_TOKEN_FOR_PACKAGES_1@github.com/",
+    ] {
+        check(same, same);
+    }
+    let token = format!("ghp_{}", "aB3dE5fG7hJ9".repeat(3));
+    for token in [&*token, "0123456789abcdef0123456789abcdef01234567"] {
+        for rest in ["@github.com/a/b", ":@api.example.com/v1"] {
+            let text = format!("git clone https://{token}{rest} .");
+            check(&text, &format!("git clone https://[redacted]{rest} ."));
+        }
+        let text = format!("https://{token}:x-oauth-basic@github.com/a");
+        check(&text, "https://[redacted]:[redacted]@github.com/a");
+    }
     check("Cookie: sid=abc; theme=dark\nAccept: */*", "Cookie: [redacted]\nAccept: */*");
     check("Authorization: Basic dXNlcjpwYXNz", "Authorization: [redacted]");
     check("password=\"never ended", "password=\"[redacted]");

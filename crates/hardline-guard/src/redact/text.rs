@@ -15,6 +15,8 @@ use super::{Edit, REDACTED, apply, key, program, shape};
 /// Authentication schemes of HTTP headers.
 const SCHEMES: [&str; 7] =
     ["bearer", "basic", "digest", "token", "apikey", "negotiate", "aws4-hmac-sha256"];
+/// Shortest token in place of the user of a URL, in bytes.
+const MIN_TOKEN_BYTES: usize = 20;
 /// Shortest secret after a scheme, in bytes.
 const MIN_CREDENTIAL_BYTES: usize = 10;
 /// Limit on the bytes examined to recognize a header.
@@ -143,22 +145,35 @@ impl Search<'_> {
         self.hide(start, end)
     }
 
-    /// Hides the password in a URL, before the host.
+    /// Hides the password in a URL, before the host, and a token in place of the user.
     fn address(&mut self, at: usize) -> usize {
         let end =
             self.end_of(at, |byte| !byte.is_ascii_whitespace() && !b"/?#\"'<>\\`".contains(&byte));
         let authority = self.text.get(at..end).unwrap_or_default();
-        let host = authority.iter().rposition(|byte| *byte == b'@');
-        let colon = authority.iter().position(|byte| *byte == b':');
-        match (colon, host) {
-            (Some(colon), Some(host)) if colon + 1 < host => {
-                let password = authority.get(colon + 1..host).unwrap_or_default();
-                let is_variable = is_variable(password);
-                if is_variable { end } else { self.hide(at + colon + 1, at + host) }
-            }
-            // A colon without a user name is followed by a port, or belongs to something else.
-            _ => at,
+        // Without a user, a colon is followed by a port, or belongs to something else.
+        let Some(host) = authority.iter().rposition(|byte| *byte == b'@') else { return at };
+        let login = authority.get(..host).unwrap_or_default();
+        let colon = login.iter().position(|byte| *byte == b':').unwrap_or(host);
+        let (user, password) = login.split_at(colon);
+        let has_token = self.is_token(at, user);
+        if has_token {
+            self.hide(at, at + colon);
         }
+        let password = password.get(1..).unwrap_or_default();
+        // A `%` also begins an escape; a variable ends with one, too.
+        let is_escape = password.first() == Some(&b'%') && !password.ends_with(b"%");
+        match password {
+            [] => at + if has_token { host } else { 0 },
+            _ if is_variable(password) && !is_escape => end,
+            _ => self.hide(at + colon + 1, at + host),
+        }
+    }
+
+    /// Returns true if the user of a URL, which begins at `at`, is a token: services such as GitHub take one
+    /// there.
+    fn is_token(&self, at: usize, user: &[u8]) -> bool {
+        let has_shape = || shape::length_at(self.text, at).is_some();
+        !is_variable(user) && (user.len() >= MIN_TOKEN_BYTES && is_mixed(user) || has_shape())
     }
 
     /// Hides the credential after `Bearer` or `Basic`.

@@ -76,6 +76,7 @@ use std::time::Duration;
 use hardline_wire::encode::code;
 use hardline_wire::frame::Decoder;
 use hardline_wire::id::Id;
+use hardline_wire::json::ends_in_string;
 use hardline_wire::limits::Limits;
 use hardline_wire::line::{Content, Line};
 
@@ -84,6 +85,7 @@ use crate::rule::Rule;
 use crate::session::Reply;
 use head::{Head, has_incomplete_object};
 use hold::Hold;
+use keys::Keys;
 use lex::Lexer;
 use printed::{Printed, Step};
 use suspicion::Suspicion;
@@ -405,7 +407,10 @@ impl Joiner {
         let Some(mut head) = Head::read(text, &self.limits).filter(|_| !is_bare) else {
             self.suspicion.take_if(|it| it.is_completed_by(text));
             self.is_printed_line = !line.is_blank() && self.follow_printed(text, now);
-            let is_incomplete = || has_incomplete_object(text) || is_utf16(text);
+            // Half a string beside the key of a message is more of the torn message.
+            let goes_on =
+                || self.suspicion.is_some() && Keys::of(text).has_any() && ends_in_string(text);
+            let is_incomplete = || has_incomplete_object(text) || is_utf16(text) || goes_on();
             if !self.is_printed_line && is_incomplete() {
                 self.suspect(now);
             }

@@ -753,6 +753,23 @@ fn the_rest_of_an_inner_torn_message_does_not_end_suspicion() {
     }
 }
 
+/// Suspicion lasts from the last part of the torn message on.
+#[test]
+fn a_part_of_a_torn_message_renews_suspicion() {
+    let part = r#"{}a"}}{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    let whole = r#"DEBUG {"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    for (line, is_delivered) in [(part, false), (whole, true)] {
+        let mut run = calling(Profile::Balanced);
+        run.server(&format!("{HEAD}a"));
+        run.wait(Duration::from_secs(20));
+        run.server(line);
+        run.wait(Duration::from_secs(20));
+        run.server(SAMPLING);
+        run.wait(Duration::from_secs(1));
+        assert_eq!(run.to_client.iter().any(|it| it == SAMPLING), is_delivered, "{line}");
+    }
+}
+
 /// The line that has begun may be a second answer to the same request.
 #[test]
 fn an_answer_after_a_torn_line_waits_for_a_line_that_has_begun() {

@@ -46,6 +46,8 @@ pub(super) struct ServerLauncher<'a> {
 pub(super) struct Refusal {
     pub(super) rule: Rule,
     pub(super) detail: String,
+    /// True if nothing shows whether the executable has changed.
+    is_unread: bool,
 }
 
 impl<'a> StartChecks<'a> {
@@ -114,7 +116,10 @@ impl<'a> StartChecks<'a> {
     ) -> Result<(), Refusal> {
         let found = identity.found.iter().filter(|_| self.compares);
         let reported = self.reported.borrow().len();
-        let refusal = self.report(now, found);
+        let mut refusal = self.report(now, found);
+        if let Some(refusal) = &mut refusal {
+            refusal.is_unread = identity.is_unread;
+        }
         let has_news = reported < self.reported.borrow().len();
         // A refused start is retried often, so it is stored only with a new finding.
         if refusal.is_none() || has_news {
@@ -150,7 +155,8 @@ impl<'a> StartChecks<'a> {
                 self.observer.borrow_mut().found(now, found);
             }
             if found.action >= Action::Block {
-                refusal.get_or_insert_with(|| Refusal { rule, detail: detail.clone() });
+                let detail = || detail.clone();
+                refusal.get_or_insert_with(|| Refusal { rule, detail: detail(), is_unread: false });
             }
         }
         refusal
@@ -186,6 +192,9 @@ impl Refusal {
     /// Returns the next step for the user.
     pub(super) fn advice(&self, name: &str) -> String {
         match self.rule {
+            Rule::LaunchChanged if self.is_unread => {
+                "the policy starts no server while that file cannot be read".to_owned()
+            }
             Rule::LaunchChanged => {
                 format!("if the change is intended, run `hardline pin approve {name}` to allow it")
             }

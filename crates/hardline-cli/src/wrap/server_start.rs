@@ -105,6 +105,8 @@ pub(super) struct Identity {
     pub(super) program: Option<Program>,
     pub(super) found: Option<Found>,
     pub(super) trouble: Option<String>,
+    /// True if the file of known executables cannot be read.
+    pub(super) is_unread: bool,
 }
 
 /// Compares a server's executable with that of its last start: the one in `file`, or in `known` if
@@ -118,11 +120,17 @@ pub(super) fn identify(
 ) -> Identity {
     let launch =
         Launch { argv: start.command.clone(), path: Some(start.program.clone()), sha256: None };
-    let mut identity = Identity { launch, program: None, found: None, trouble: None };
+    let mut identity =
+        Identity { launch, program: None, found: None, trouble: None, is_unread: false };
     let known = match file.as_deref().map(Programs::read) {
         Some(Ok(known)) => known,
         Some(Err(error)) => {
-            identity.trouble = Some(format!("executables cannot be compared: {error}"));
+            let detail = format!("executables cannot be compared: {error}");
+            // A policy that blocks a changed executable does not start one that may have changed.
+            let found = start.found(policy, name, Rule::LaunchChanged, detail.clone());
+            identity.is_unread = true;
+            identity.found = Some(found).filter(|found| found.action >= Action::Block);
+            identity.trouble = Some(detail).filter(|_| identity.found.is_none());
             return identity;
         }
         None => known,

@@ -277,6 +277,30 @@ fn another_executable_is_noticed() {
     check(&home, "profile = \"strict\"", &[&program], None);
 }
 
+/// The file that shows a changed executable must not be ignored.
+#[test]
+fn a_damaged_file_of_executables_stops_the_start_under_strict() {
+    let sha256 = "\u{1b}[31mred";
+    let tampered = format!(r#"{{"servers":{{"shop":{{"path":"/x","sha256":{sha256:?}}}}}}}"#)
+        .replace("\\u{1b}", "\\u001b");
+    for content in ["garbage", &tampered] {
+        let home = Home::new();
+        let program = home.write_program("bin/tool", "#!/bin/sh\nexit 0\n");
+        home.write("state/hardline/programs.json", content);
+        let seen = start(&home, "profile = \"strict\"", &[&program]);
+        assert_eq!(seen.code, Some(1), "{}", seen.errors);
+        assert!(seen.errors.contains("programs.json is broken"), "{}", seen.errors);
+        assert!(seen.errors.contains("delete it to start over"), "{}", seen.errors);
+        assert!(!seen.errors.contains("pin approve"), "{}", seen.errors);
+        let seen = start(&home, "", &[&program]);
+        assert_eq!(seen.code, Some(0), "{}", seen.errors);
+        assert!(seen.errors.contains("programs.json is broken"), "{}", seen.errors);
+        let listed = home.run(&["pin", "list"], "");
+        assert_ne!(listed.status.code(), Some(0));
+        assert!(!listed.stdout.contains(&0x1b) && !listed.stderr.contains(&0x1b));
+    }
+}
+
 #[test]
 fn a_clean_environment_has_what_is_listed_and_nothing_else() {
     let home = Home::new();

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use hardline_transport::file;
+use hardline_wire::excerpt::Excerpt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -20,6 +21,8 @@ pub const FILE_NAME: &str = "programs.json";
 
 /// Limit on the bytes of that file: enough for far more servers than a user has.
 const MAX_BYTES: u64 = 4 << 20;
+/// Limit on the bytes of a server's name in an error.
+const NAME_BYTES: usize = 80;
 /// Limit on the bytes hashed of an executable. Beyond it, only metadata shows a change.
 const MAX_PROGRAM_BYTES: u64 = 1 << 30;
 
@@ -66,8 +69,17 @@ impl Programs {
     /// [`StateError`] if the file cannot be read or is invalid.
     pub fn read(path: &Path) -> Result<Self, StateError> {
         let Some(text) = state::read(path, MAX_BYTES)? else { return Ok(Self::default()) };
-        serde_json::from_str(&text)
-            .map_err(|error| StateError::Broken { path: path.to_owned(), what: error.to_string() })
+        let broken = |what| StateError::Broken { path: path.to_owned(), what };
+        let programs: Self =
+            serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
+        let mut all = programs.servers.iter().chain(&programs.refused);
+        match all.find(|(_, program)| !is_sha256(&program.sha256)) {
+            Some((server, _)) => {
+                let name = Excerpt::new(server.as_bytes(), NAME_BYTES);
+                Err(broken(format!("the sha256 of {name} is not 64 hexadecimal digits")))
+            }
+            None => Ok(programs),
+        }
     }
 
     /// Returns the known executable of a server.
@@ -189,6 +201,11 @@ impl Programs {
         let text = serde_json::to_string_pretty(&programs).unwrap_or_default() + "\n";
         state::replace(file, text.as_bytes())
     }
+}
+
+/// Returns true for a SHA-256 in hexadecimal.
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Returns the metadata of a file as text. Any regular change of the file changes it.

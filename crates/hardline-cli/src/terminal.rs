@@ -8,6 +8,7 @@ pub(crate) mod table;
 use std::borrow::Cow;
 use std::fmt::Write;
 use std::io;
+use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
 use clap::ValueEnum;
@@ -43,6 +44,14 @@ pub(crate) fn is_obeyed(char: char) -> bool {
                 | '\u{2028}'..='\u{202e}'
                 | '\u{2066}'..='\u{206f}'
         )
+}
+
+/// Limit on the bytes of a file name that is shown.
+const MAX_PATH_BYTES: usize = 1000;
+
+/// Escapes and shortens the name of a file, which may contain line ends.
+pub(crate) fn shown_path(path: &Path) -> String {
+    Excerpt::new(path.as_os_str().as_encoded_bytes(), MAX_PATH_BYTES).to_string()
 }
 
 /// Escapes a message that may quote users or peers. Only its line ends keep their effect.

@@ -13,13 +13,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
 use bytesize::ByteSize;
-use hardline_wire::excerpt::Excerpt;
 use hardline_wire::limits::{DEFAULT_FRAME_BYTES, LimitError, Limits};
 use hardline_wire::line::{Line, LineFramer};
 
 use report::{Report, Reporter};
 
 use crate::argument::{Format, read_size};
+use crate::terminal::shown_path;
 
 /// Show the frames of a byte stream: the message on each line, or the error in it
 ///
@@ -66,8 +66,6 @@ trait Printer {
 const SAMPLE: &[u8] = include_bytes!("../../assets/sample.ndjson");
 
 const CHUNK: usize = 64 << 10;
-/// Limit on a path that is shown, in bytes.
-const SHOWN_PATH: usize = 1000;
 
 pub(crate) fn run(args: &FramesArgs) -> Result<ExitCode> {
     let limits = args.limits()?;
@@ -158,7 +156,7 @@ impl FramesArgs {
         }
         let path = self.file.as_deref().unwrap_or(Path::new("-"));
         if path != Path::new("-") {
-            let name = Excerpt::new(path.as_os_str().as_encoded_bytes(), SHOWN_PATH).to_string();
+            let name = shown_path(path);
             let file = File::open(path).with_context(|| format!("cannot read {name}"))?;
             return Ok((Box::new(file), name));
         }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 
 use super::{default_file, read};
-use crate::terminal::harmless;
+use crate::terminal::{harmless, shown_path};
 
 /// Validate a policy file and list all mistakes in it
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,7 @@ pub(super) fn run(args: &PolicyCheckArgs) -> Result<ExitCode> {
     let path = path.context("HOME is not set, so there is no default policy: name a file")?;
     // An explicit file that is missing gets the more precise read error.
     if args.file.is_none() && !path.exists() {
-        bail!("{} does not exist: name a file", path.display());
+        bail!("{} does not exist: name a file", shown_path(&path));
     }
     let policy = read(&path, None)?;
     let servers = policy.servers();
@@ -34,7 +34,7 @@ pub(super) fn run(args: &PolicyCheckArgs) -> Result<ExitCode> {
         names => names.join(", "),
     };
     let mut out = io::stdout().lock();
-    writeln!(out, "{} is a valid policy", harmless(&path.display().to_string()))?;
+    writeln!(out, "{} is a valid policy", shown_path(&path))?;
     writeln!(out, "  profile: {}", policy.base())?;
     writeln!(out, "  servers named: {}", harmless(&about))?;
     Ok(ExitCode::SUCCESS)

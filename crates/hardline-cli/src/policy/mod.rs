@@ -18,6 +18,7 @@ use hardline_transport::file;
 
 use crate::directory;
 use crate::install::whole_path;
+use crate::terminal::shown_path;
 
 /// Options that select the policy.
 #[derive(Debug, clap::Args)]
@@ -108,7 +109,7 @@ pub(crate) fn read_rule(name: &str) -> Result<Rule, String> {
 
 /// Reads a policy. A `profile` overrides the profile in the file.
 pub(crate) fn read(path: &Path, profile: Option<Profile>) -> Result<Policy> {
-    let name = path.display();
+    let name = shown_path(path);
     let text = read_file(path).with_context(|| format!("cannot read {name}"))?;
     let policy = match profile {
         Some(profile) => Policy::parse_with_profile(&text, profile),

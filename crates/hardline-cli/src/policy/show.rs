@@ -12,8 +12,8 @@ use serde_json::json;
 use super::{PolicyArgs, read_rule};
 use crate::argument::Format;
 use crate::json;
-use crate::terminal::harmless;
 use crate::terminal::table::{Cell, Layout, Table, width};
+use crate::terminal::{harmless, shown_path};
 
 /// Show the action for each rule, and the line that decides it
 ///
@@ -59,8 +59,7 @@ pub(super) fn run(args: &PolicyShowArgs) -> Result<ExitCode> {
     match args.format {
         Format::Text => {
             let file = args.policy.file(None);
-            let from = file.map_or("no file".to_owned(), |path| path.display().to_string());
-            let from = harmless(&from);
+            let from = file.map_or("no file".to_owned(), |path| shown_path(&path));
             let profile = policy.base_of(args.server.as_deref());
             let of =
                 args.server.as_ref().map_or(String::new(), |it| format!(" of {}", harmless(it)));

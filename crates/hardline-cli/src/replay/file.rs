@@ -16,7 +16,7 @@ use hardline_wire::line::LineFramer;
 
 use super::script::{Script, Writer};
 use crate::recording::{Recorded, file_limits};
-use crate::terminal::complain;
+use crate::terminal::{complain, shown_path};
 
 const CHUNK_BYTES: usize = 256 << 10;
 /// Limit on reported lines that are not part of a recording.
@@ -44,7 +44,7 @@ pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<RecordedSessi
             if broken <= MAX_COMPLAINTS {
                 complain(&format!(
                     "{}:{number}: not a line of a recording; skipped",
-                    path.display()
+                    shown_path(path)
                 ));
             }
             return Ok(());
@@ -66,7 +66,7 @@ pub(super) fn sessions(path: &Path, limits: &Limits) -> Result<Vec<RecordedSessi
         Ok(())
     })?;
     if sessions.is_empty() {
-        bail!("{}: not a recording; `hardline wrap --record FILE` writes one", path.display());
+        bail!("{}: not a recording; `hardline wrap --record FILE` writes one", shown_path(path));
     }
     if broken > MAX_COMPLAINTS {
         complain(&format!(
@@ -120,7 +120,7 @@ fn each_line(
     limits: &Limits,
     mut take: impl FnMut(u64, Option<Recorded<'_>>) -> Result<()>,
 ) -> Result<()> {
-    let unreadable = || format!("cannot read {}", path.display());
+    let unreadable = || format!("cannot read {}", shown_path(path));
     let mut file = file::open(path).with_context(unreadable)?;
     let limits = file_limits(limits);
     let (mut framer, mut checker) = (LineFramer::new(&limits), Checker::new(&limits));

@@ -4,15 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, IsTerminal, Read, Write};
 use std::path::Path;
 
-use hardline_wire::excerpt::Excerpt;
-
 use super::encoding::{Encoding, Utf16};
+use crate::terminal::shown_path;
 
 /// Bytes that are examined to detect the kind of a file.
 const HEAD_BYTES: usize = 64 << 10;
 const CHUNK_BYTES: usize = 256 << 10;
-/// Limit on a shown path, in bytes.
-const SHOWN_PATH: usize = 1000;
 
 pub(super) struct Source {
     input: Box<dyn Read>,
@@ -35,7 +32,7 @@ pub(super) fn show(path: &Path) -> String {
     if is_standard_input(path) {
         return "<stdin>".to_owned();
     }
-    Excerpt::new(path.as_os_str().as_encoded_bytes(), SHOWN_PATH).to_string()
+    shown_path(path)
 }
 
 pub(super) fn is_standard_input(path: &Path) -> bool {

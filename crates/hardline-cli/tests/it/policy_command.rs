@@ -26,6 +26,31 @@ fn checks_a_file_or_the_one_of_the_user() {
     home.expect(2, &["policy", "check", "none.toml"]);
 }
 
+/// A name with a line end must not look like a line of ours.
+#[cfg(unix)]
+#[test]
+fn line_ends_in_file_names_are_escaped() {
+    let home = Home::new();
+    let name = "x\npolicy: fine\u{1b}[31m";
+    home.write(name, "profile = \"strict\"\n");
+    home.write("y\nfine.ndjson", "garbage\n");
+    let broken = "z\nfine.toml";
+    home.write(broken, "profile = 1\n");
+    for (code, args) in [
+        (0, ["policy", "show", "--policy", name].as_slice()),
+        (0, &["policy", "check", name]),
+        (2, &["policy", "check", broken]),
+        (2, &["policy", "check", "no\nfine.toml"]),
+        (2, &["replay", "y\nfine.ndjson", "--", "true"]),
+        (2, &["replay", "no\nfine.ndjson", "--", "true"]),
+    ] {
+        let outcome = home.expect(code, args);
+        let text = outcome.stdout.clone() + &outcome.stderr;
+        assert!(!text.contains("\nfine") && !text.contains("\npolicy: fine"), "{args:?}: {text}");
+        assert!(text.contains("\\nfine") || text.contains("\\npolicy"), "{args:?}: {text}");
+    }
+}
+
 #[test]
 fn shows_which_line_decides() {
     let home = Home::new();

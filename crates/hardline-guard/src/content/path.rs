@@ -11,6 +11,9 @@ use super::reader::{self, Reader};
 /// Limit on the bytes of a key in a path.
 const KEY_BYTES: usize = 64;
 
+/// Number of levels whose names are put together without an allocation.
+const FEW_NAMES: usize = 16;
+
 /// Path from the root to a value, such as `$.result.content[0].text`.
 #[derive(Debug, Default)]
 pub(crate) struct JsonPath<'a> {
@@ -22,7 +25,8 @@ pub(crate) struct JsonPath<'a> {
 enum At<'a> {
     /// Before the first key.
     Object,
-    Key(Value<'a>),
+    /// A key, as it is written and unescaped.
+    Key(Value<'a>, Cow<'a, str>),
     /// Index of the next element.
     Index(usize),
 }
@@ -42,7 +46,7 @@ impl<'a> JsonPath<'a> {
     /// Sets the key of the member whose value comes next.
     pub(crate) fn key(&mut self, key: Value<'a>) {
         if let Some(level) = self.levels.last_mut() {
-            *level = At::Key(key);
+            *level = At::Key(key, key.as_str().unwrap_or_default());
         }
     }
 
@@ -63,24 +67,29 @@ impl<'a> JsonPath<'a> {
     /// Returns the readers of the string here: a value, or a key of the innermost object.
     pub(crate) fn reader(&self, is_key: bool) -> Reader {
         // Array indexes do not matter for the readers of a string.
-        let names: Vec<Cow<'_, str>> = self.levels.iter().filter_map(At::name).collect();
-        let names: Vec<&str> = names.iter().map(|it| &**it).collect();
-        reader::of(&names, is_key)
+        let names = self.levels.iter().filter_map(At::name);
+        // Most places need no allocation.
+        let mut few = [""; FEW_NAMES];
+        if self.levels.len() <= FEW_NAMES {
+            let count = few.iter_mut().zip(names).map(|(to, from)| *to = from).count();
+            return reader::of(few.get(..count).unwrap_or_default(), is_key);
+        }
+        reader::of(&names.collect::<Vec<_>>(), is_key)
     }
 
     /// Returns true if the place is inside the value that these keys lead to from the root.
     pub(crate) fn is_inside(&self, keys: &[&str]) -> bool {
-        let is_key = |(level, name): (&At<'_>, &&str)| level.name().is_some_and(|it| it == **name);
+        let is_key = |(level, name): (&At<'_>, &&str)| level.name() == Some(*name);
         // Strictly inside: the value itself does not count.
         keys.len() < self.levels.len() && self.levels.iter().zip(keys).all(is_key)
     }
 }
 
-impl<'a> At<'a> {
+impl At<'_> {
     /// Returns the key of the current member, if there is one.
-    fn name(&self) -> Option<Cow<'a, str>> {
+    fn name(&self) -> Option<&str> {
         match self {
-            Self::Key(key) => key.as_str(),
+            Self::Key(_, name) => Some(name),
             Self::Object | Self::Index(_) => None,
         }
     }
@@ -93,9 +102,8 @@ impl fmt::Display for JsonPath<'_> {
             match level {
                 At::Object => {}
                 At::Index(index) => write!(formatter, "[{index}]")?,
-                At::Key(key) => {
-                    let name = key.as_str().unwrap_or_default();
-                    if is_plain(&name) {
+                At::Key(key, name) => {
+                    if is_plain(name) {
                         write!(formatter, ".{name}")?;
                     } else {
                         write!(formatter, "[{}]", Excerpt::of_json(key.text(), KEY_BYTES))?;

@@ -247,11 +247,14 @@ impl Judge {
                 return findings.add(rule, action, || too_much(string, base, direction, place));
             }
             // One odd string must not make all others expensive.
-            let reader = place.reader(is_key);
             if is_plain(string.text().as_bytes(), 0) {
-                note_plain(string, is_key, reader, findings);
+                if !is_key && place.reader(is_key) == Reader::Person {
+                    // Beside texts with a stray character, one without says something too.
+                    findings.hidden.add(Residue::default(), string.text().len());
+                }
                 return;
             }
+            let reader = place.reader(is_key);
             let Some(text) = Unescaped::read(string, buffer) else { return };
             let hits = scan(scanner, text.content(), reader, findings);
             if hits.is_empty() {
@@ -283,13 +286,6 @@ impl Judge {
             }
         });
         edits
-    }
-}
-
-/// Records a string without a stray character: beside texts with one, it says something too.
-fn note_plain(string: Value<'_>, is_key: bool, reader: Reader, findings: &mut Findings) {
-    if !is_key && reader == Reader::Person {
-        findings.hidden.add(Residue::default(), string.text().len());
     }
 }
 

@@ -84,8 +84,7 @@ impl<'a> Hidden<'a> {
     /// Starts the search in `text`. If `is_part`, the text is one of several that hide a message
     /// together: then every character with a weight is a hit.
     pub(super) fn new(text: &'a str, is_part: bool) -> Self {
-        let is_visible = |it: &char| !it.is_whitespace() && kind(*it).is_none();
-        let visible = text.chars().filter(is_visible).take(MIN_VISIBLE).count();
+        let visible = count_visible(text);
         Self {
             text,
             done: 0,
@@ -351,6 +350,17 @@ impl<'a> Hidden<'a> {
         }
         None
     }
+}
+
+/// Returns the number of visible characters, up to [`MIN_VISIBLE`].
+fn count_visible(text: &str) -> usize {
+    let start = text.as_bytes().get(..2 * MIN_VISIBLE).unwrap_or_default();
+    // Most texts have enough ASCII.
+    if start.iter().filter(|it| it.is_ascii_graphic()).count() >= MIN_VISIBLE {
+        return MIN_VISIBLE;
+    }
+    let is_visible = |it: &char| !it.is_whitespace() && kind(*it).is_none();
+    text.chars().filter(is_visible).take(MIN_VISIBLE).count()
 }
 
 /// Returns the run without the tags of a flag that exists: England's, Scotland's or Wales'.

@@ -164,20 +164,22 @@ pub(super) fn find_any([first, second, third]: [u8; 3], text: &[u8], from: usize
     }
 }
 
-/// Finds the first byte that is not less than `least`. A match is usually near.
+/// Calls `take` with the position of each byte that is not less than `least`, in order.
 #[inline]
-pub(super) fn find_from(least: u8, bytes: &[u8]) -> Option<usize> {
+pub(super) fn for_each_from(least: u8, bytes: &[u8], mut take: impl FnMut(usize)) {
     let (parts, tail) = bytes.as_chunks::<16>();
     for (index, part) in parts.iter().enumerate() {
-        let mask = dispatch!(Level::baseline(), simd => {
+        let mut mask = dispatch!(Level::baseline(), simd => {
             u8x16::simd_from(simd, *part).simd_ge(least).to_bitmask()
         });
-        if mask != 0 {
-            return Some(16 * index + mask.trailing_zeros() as usize);
+        while mask != 0 {
+            take(16 * index + mask.trailing_zeros() as usize);
+            mask &= mask - 1;
         }
     }
-    let at = tail.iter().position(|it| *it >= least)?;
-    Some(bytes.len() - tail.len() + at)
+    let start = bytes.len() - tail.len();
+    let found = tail.iter().enumerate().filter(|(_, it)| **it >= least);
+    found.for_each(|(at, _)| take(start + at));
 }
 
 /// Returns the positions of three bytes among 16.

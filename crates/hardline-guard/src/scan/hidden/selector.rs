@@ -8,7 +8,7 @@
 //! Invariant: the text is read once, and only if it has selectors.
 
 use super::capacity::{BIT, CHANGE, ODD, SLIGHT, STRANGE, Weight};
-use crate::scan::block::find_from;
+use crate::scan::block::for_each_from;
 use crate::scan::unicode::{
     has_styles, has_variant, is_emoji_by_default, is_ideograph, is_pictograph,
 };
@@ -133,23 +133,26 @@ impl<'a> Choices<'a> {
     /// Reads the text up to `end`, and remembers which characters are without a selector.
     fn read_to(&mut self, end: usize) {
         let text = self.text.get(self.read..end).unwrap_or_default();
-        let is_sparse = !self.minds_letters();
-        let mut done = 0;
-        while let Some(rest) = text.get(done..).filter(|it| !it.is_empty()) {
-            // Most texts with emoji are letters in between.
-            let skipped =
-                if is_sparse { find_from(LEAD, rest.as_bytes()).unwrap_or(rest.len()) } else { 0 };
-            let mut chars = rest.get(skipped..).unwrap_or_default().chars();
-            done += skipped;
-            let Some(char) = chars.next() else { break };
-            if char == KEYCAP && text.get(..done).is_some_and(|it| it.ends_with(is_key)) {
-                self.miss_in(Group::Keycap);
+        if self.minds_letters() {
+            for (at, _) in text.char_indices() {
+                self.read_char(text, at);
             }
-            done += char.len_utf8();
-            // The next character matters for a key alone.
-            let next = if is_key(char) { chars.next() } else { None };
-            self.miss(char, next);
+        } else {
+            // Most texts with emoji are letters in between.
+            for_each_from(LEAD, text.as_bytes(), |at| self.read_char(text, at));
         }
+    }
+
+    /// Reads the character at `at`, which is without a selector.
+    fn read_char(&mut self, text: &str, at: usize) {
+        let mut chars = text.get(at..).unwrap_or_default().chars();
+        let Some(char) = chars.next() else { return };
+        if char == KEYCAP && text.get(..at).is_some_and(|it| it.ends_with(is_key)) {
+            self.miss_in(Group::Keycap);
+        }
+        // The next character matters for a key alone.
+        let next = if is_key(char) { chars.next() } else { None };
+        self.miss(char, next);
     }
 
     /// Returns true if a character before [`LEAST`] had a selector outside of a keycap.

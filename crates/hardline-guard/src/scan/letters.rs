@@ -118,14 +118,20 @@ impl Census {
             ((first & 32) | (second & 8) | (third & 2)).simd_eq(0)
         };
         let group = groups(first, second, third);
+        let fourth = v(3);
         // `onr`, `nrp` and `rpc` in either case.
-        let names = (part(second, !2, 0x34) & third.simd_eq(57))
-            | (part(second, !2, 0x25) & part(third, !8, 1));
-        // A backslash as the first, second or third byte of a group. An escape goes on with ASCII.
-        let escapes = first.simd_eq(23) & part(second, 0x30, 0) & group;
-        let others = (part(second, 15, 5) & part(third, 0x3c, 0x30))
-            | (part(third, 3, 1) & v(3).simd_eq(28));
-        let others = others & groups(v(4), v(5), v(6));
+        let onr = part(second, !2, 0x34) & third.simd_eq(57) & part(fourth, !0x20, 0x12);
+        let nrp = part(second, !2, 0x25) & third.simd_eq(9) & part(fourth, !0x20, 0x10);
+        let rpc = part(second, !2, 0x25) & third.simd_eq(1) & part(fourth, !0x20, 3);
+        let names = onr | nrp | rpc;
+        // A backslash as the first, second or third byte of a group, with the `u`, `x` or `U` after it.
+        let escapes = first.simd_eq(23) & part(second, !2, 5) & group;
+        let is_code = |letter: u8x64<S>, u: u8, x: u8, upper: u8| {
+            letter.simd_eq(u) | letter.simd_eq(x) | letter.simd_eq(upper)
+        };
+        let others =
+            (part(second, 15, 5) & third.simd_eq(0x31) & is_code(fourth, 0x35, 0x38, 0x15))
+                | (part(third, 3, 1) & fourth.simd_eq(28) & is_code(v(4), 0x1d, 0x1e, 0x15));
         // The bytes f3 a0 80 to bf.
         let tags = first.simd_eq(60) & second.simd_eq(58) & third.simd_eq(2);
         let letter = |offset: usize, letter: u8| {
@@ -202,9 +208,25 @@ fn decode(group: [u8; 4]) -> [u8; 3] {
     [one << 2 | two >> 4, two << 4 | three >> 2, three << 6 | four]
 }
 
+/// Returns true if UTF-8 may begin with these bytes.
+fn may_begin_utf8(bytes: [u8; 3]) -> bool {
+    let goes_on = |byte: u8| byte & 0xc0 == 0x80;
+    match bytes {
+        [..0x80, ..0x80, last] => !goes_on(last),
+        [..0x80, 0xc2..=0xff, last] => goes_on(last),
+        [0xc2..0xe0, second, last] => goes_on(second) && !goes_on(last),
+        [0xe0..=0xff, second, last] => goes_on(second) && goes_on(last),
+        _ => false,
+    }
+}
+
 /// Returns true if a region may be UTF-8 from an offset on, as far as its start shows.
 fn may_be_utf8(letters: &[u8], offset: usize) -> bool {
     let letters = letters.get(offset..).unwrap_or_default();
+    // Nearly all regions end here.
+    if letters.first_chunk().is_some_and(|group| !may_begin_utf8(decode(*group))) {
+        return false;
+    }
     STARTS.into_iter().all(|start| {
         let (groups, _) = letters.get(..start).unwrap_or(letters).as_chunks::<4>();
         let mut bytes = [[0; 3]; 16];
@@ -224,6 +246,7 @@ mod tests {
 
     use fearless_simd::{Level, dispatch};
 
+    use super::may_begin_utf8;
     use crate::scan::{ScanSettings, Scanner};
 
     fn may_hide(letters: &[u8]) -> bool {
@@ -286,6 +309,18 @@ mod tests {
             hits += u32::from(has_hits);
         }
         assert!(ruled_out > 10_000 && hits > 8_000, "{ruled_out} {hits}");
+    }
+
+    #[test]
+    fn utf_8_may_begin_as_it_does() {
+        for code in (0..=u32::MAX >> 8).step_by(3) {
+            let [_, bytes @ ..] = code.to_be_bytes();
+            let begins = match str::from_utf8(&bytes) {
+                Ok(_) => true,
+                Err(error) => error.error_len().is_none(),
+            };
+            assert!(!begins || may_begin_utf8(bytes), "{bytes:x?}");
+        }
     }
 
     #[test]

@@ -6,16 +6,10 @@
 use fearless_simd::Simd;
 
 use super::block;
-use super::survey::is_base64;
 
 /// Limit on the backslashes of an escape that stands for layout: each level of JSON inside of JSON
 /// doubles them.
 const MAX_SLASHES: usize = 16;
-
-/// Returns true for a byte of a run: a base64 letter, or a backslash before an escaped one.
-pub(super) fn is_letter(byte: u8) -> bool {
-    is_base64(byte) || byte == b'\\'
-}
 
 /// Returns the length of a run. An escape that stands for a blank or a line end is no part of it.
 #[inline(always)]

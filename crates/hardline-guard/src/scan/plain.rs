@@ -17,7 +17,7 @@ use memchr::memchr;
 
 use super::block::{BLOCK, is_calm, letters, runs_of_16};
 use super::decode::base64::MIN_LETTERS;
-use super::gap::{Gap, is_letter, run_length};
+use super::gap::{Gap, run_length};
 use super::letters::may_hide;
 use super::pattern::{ends_of_words, is_trigger};
 use super::survey::{MIN_RUN, Marks, mark};
@@ -200,15 +200,14 @@ impl<'a> Look<'a> {
         if self.runs_done >= self.base + BLOCK {
             return true;
         }
-        let backslashes = u8x64::simd_from(simd, *block).simd_eq(b'\\').to_bitmask();
-        let letters = letters(simd, block) | backslashes;
+        let letters = run_letters(simd, block);
         let runs = runs_of_16(letters);
         let mut starts = runs & !(runs << 1);
         if letters & 1 != 0 {
-            // The run may have started in an earlier block; its start is in the bytes before.
-            let before = self.text.get(..self.base).unwrap_or_default();
-            let lead = before.iter().rev().take(MIN_LETTERS).take_while(|it| is_letter(**it));
-            let lead = lead.count();
+            // The run may have started in an earlier block. More than a block of it makes no difference.
+            let before = self.text.get(..self.base).and_then(|it| it.last_chunk());
+            let lead = before.map_or(0, |it| run_letters(simd, it).leading_ones() as usize);
+            let lead = lead.min(MIN_LETTERS);
             if lead > 0 {
                 starts &= !1;
                 if lead + letters.trailing_ones() as usize >= MIN_RUN
@@ -288,6 +287,12 @@ impl<'a> Look<'a> {
         );
         self.all(mask, |look, at| !character::may_matter(look.rest(at)))
     }
+}
+
+/// Returns the bytes of a block that runs consist of: base64 letters, and backslashes before escaped ones.
+#[inline(always)]
+fn run_letters<S: Simd>(simd: S, block: &[u8; BLOCK]) -> u64 {
+    letters(simd, block) | u8x64::simd_from(simd, *block).simd_eq(b'\\').to_bitmask()
 }
 
 /// Returns the bytes of a block that can be in a run, and whether there are rare bytes and odd

@@ -123,10 +123,15 @@ impl<'a> Lines<'a> {
 
 /// Returns true if a sufficient share of the letters is written from right to left.
 fn has_share(text: &str) -> bool {
+    // A text has no more letters than bytes, so with this many the rest need not be counted.
+    let enough = MIN_LETTERS.max(text.len().div_ceil(SHARE));
     let (mut all, mut right_to_left) = (0, 0);
     for char in text.chars().filter(|it| it.is_alphabetic()) {
         all += 1;
         right_to_left += usize::from(is_right_to_left(char));
+        if right_to_left >= enough {
+            return true;
+        }
     }
     right_to_left >= MIN_LETTERS && right_to_left * SHARE >= all
 }

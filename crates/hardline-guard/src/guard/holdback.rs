@@ -33,7 +33,7 @@ const MIN_REQUEST_QUIET: Duration = Duration::from_millis(20);
 /// Limit on the time for which a message waits, in quiet times: a server that never is quiet for so long
 /// must not starve its own messages.
 const MAX_QUIETS: u32 = 10;
-/// Time after a message in which a message of the server's own is held back.
+/// Time after a message in which a message of the server's own is held back, if its line begins in that time.
 const AFTER_MESSAGE: Duration = Duration::from_millis(100);
 /// Time after a message in which the rest of one is recognized.
 const MAX_REST_WAIT: Duration = Duration::from_secs(30);
@@ -80,6 +80,10 @@ pub(super) struct Holdback {
     endings: Endings,
     /// End of the last line that was no answer, with its time.
     last_end: Option<(Vec<u8>, Duration)>,
+    /// Time at which the server began the line that has not ended.
+    unfinished_since: Option<Duration>,
+    /// Time at which the last line that has ended began.
+    begun: Duration,
     /// Time of the last torn line.
     torn: Option<Duration>,
     /// Set if the server has begun a line that may be the rest of a message.
@@ -133,6 +137,8 @@ impl Holdback {
             closing: Closing::default(),
             endings: Endings::default(),
             last_end: None,
+            unfinished_since: None,
+            begun: Duration::ZERO,
             torn: None,
             is_mid_rest: false,
             is_mid_line: false,
@@ -144,6 +150,18 @@ impl Holdback {
             has_pretty: false,
             bytes: 0,
         }
+    }
+
+    /// Records the end of a line.
+    pub(super) fn note_line(&mut self, now: Duration) {
+        self.begun = self.unfinished_since.take().unwrap_or(now);
+    }
+
+    /// Returns true if the line began right after `at`.
+    ///
+    /// Its end says nothing: a line that content has written goes on as slowly as its server writes.
+    fn begins_after(&self, at: Duration) -> bool {
+        self.begun <= at + AFTER_MESSAGE
     }
 
     /// Records a message that does not wait.
@@ -168,8 +186,8 @@ impl Holdback {
 
     /// Returns true if an answer to a pending request has to wait. It does while the server
     /// `is_suspect`, so that a second answer with the same id can show that content wrote one of them.
-    pub(super) fn is_due_for_answers(&self, is_suspect: bool, now: Duration) -> bool {
-        let is_after_torn = self.torn.is_some_and(|at| now <= at + AFTER_MESSAGE);
+    pub(super) fn is_due_for_answers(&self, is_suspect: bool) -> bool {
+        let is_after_torn = self.torn.is_some_and(|at| self.begins_after(at));
         !self.quiet.is_zero() && (is_suspect || is_after_torn)
     }
 
@@ -196,15 +214,15 @@ impl Holdback {
 
     /// Returns true if a request ends like the line right before it, a log line or a notification: content
     /// may have ended that line and begun the request.
-    pub(super) fn ends_like_last_line(&self, text: &[u8], now: Duration) -> bool {
-        let last = self.last_end.as_ref().filter(|(_, at)| now <= *at + AFTER_MESSAGE);
+    pub(super) fn ends_like_last_line(&self, text: &[u8]) -> bool {
+        let last = self.last_end.as_ref().filter(|(_, at)| self.begins_after(*at));
         let is_alike = |end: &[u8]| ending(text).is_some_and(|it| it == end);
         !self.quiet.is_zero() && last.is_some_and(|(end, _)| is_alike(end))
     }
 
     /// Returns true if a message that the server sends on its own has to wait.
-    pub(super) fn is_due(&self, now: Duration) -> bool {
-        let is_after_message = self.last.is_some_and(|at| now <= at + AFTER_MESSAGE);
+    pub(super) fn is_due(&self) -> bool {
+        let is_after_message = self.last.is_some_and(|at| self.begins_after(at));
         !self.quiet.is_zero() && (is_after_message || !self.held.is_empty())
     }
 
@@ -216,9 +234,9 @@ impl Holdback {
 
     /// Returns true if a message of the server may be the rest of the last one, with a start that content
     /// has written: it ends with the same brackets.
-    pub(super) fn may_end_message(&self, text: &[u8], now: Duration) -> bool {
+    pub(super) fn may_end_message(&self, text: &[u8]) -> bool {
         // Honest requests end with a row of braces, as many other messages do.
-        self.is_due(now) && self.closing.has_array() && self.closing.ends(text)
+        self.is_due() && self.closing.has_array() && self.closing.ends(text)
     }
 
     /// Returns true if messages wait.
@@ -255,6 +273,8 @@ impl Holdback {
 
     /// Records an incomplete line, and restarts the quiet time.
     pub(super) fn hear_bytes(&mut self, unfinished: &[u8], now: Duration) {
+        let since = self.unfinished_since.unwrap_or(now);
+        self.unfinished_since = (!unfinished.is_empty()).then_some(since);
         // The line may be long, so it is read only while messages wait.
         self.is_mid_rest = self.is_holding() && may_become_rest(unfinished);
         // A request does the most harm, so it also waits for a line that looks harmless so far. After a torn

@@ -76,6 +76,9 @@ impl Guard {
     ) -> Inspection<'a> {
         let mut work = self.work(now);
         let is_from_server = direction == Direction::ServerToClient;
+        if is_from_server {
+            self.holdback.note_line(now);
+        }
         let was_holding = is_from_server && self.joiner.is_holding();
         if was_holding && self.hand_to_joiner(line, &mut work) {
             return work.finish();

@@ -7,8 +7,6 @@
 //!
 //! [`Joiner::is_suspicious`]: crate::join::Joiner::is_suspicious
 
-use std::time::Duration;
-
 use hardline_wire::frame::Frame;
 use hardline_wire::id::Id;
 use hardline_wire::message::Message;
@@ -73,7 +71,7 @@ impl Guard {
         let is_due = match (is_awaited, is_answer) {
             (true, _) => {
                 let is_suspect = self.joiner.is_suspicious();
-                self.holdback.is_due_for_answers(is_suspect, work.now)
+                self.holdback.is_due_for_answers(is_suspect)
             }
             // The session drops an answer to no pending request. It may be the rest of an answer that
             // content has ended, with a second start that the content has written.
@@ -89,13 +87,13 @@ impl Guard {
             }
             // The suspicion check drops it, so it need not wait.
             (false, false) if self.joiner.is_suspicious() => false,
-            (false, false) if self.is_decoy(decoded, text, work.now) => {
+            (false, false) if self.is_decoy(decoded, text) => {
                 self.end_message(text, work);
                 return false;
             }
             (false, false) if self.drop_followed(has_request, text, work) => return true,
             (false, false) => {
-                self.holdback.is_due(work.now) || has_request && self.holdback.is_due_for_requests()
+                self.holdback.is_due() || has_request && self.holdback.is_due_for_requests()
             }
         };
         if !is_answer {
@@ -127,14 +125,14 @@ impl Guard {
     /// written the start of a request, or of a line that no client takes, for the rest to end.
     ///
     /// Notifications are not judged like this, because honest ones often end in the same way.
-    fn is_decoy(&self, decoded: &Frame<'_>, text: &[u8], now: Duration) -> bool {
+    fn is_decoy(&self, decoded: &Frame<'_>, text: &[u8]) -> bool {
         let is_notification = match decoded {
             Frame::Message(Message::Notification(call), _) => {
                 call.method.starts_with("notifications/")
             }
             _ => false,
         };
-        !is_notification && self.holdback.may_end_message(text, now)
+        !is_notification && self.holdback.may_end_message(text)
     }
 
     /// Drops the requests that wait if a message of the server's own may have the rest of an answer in it.
@@ -149,8 +147,7 @@ impl Guard {
             self.drop_held_requests("another message of the server followed", work);
         }
         let is_rest = has_request
-            && (is_alike && self.holdback.is_due(work.now)
-                || self.holdback.ends_like_last_line(text, work.now));
+            && (is_alike && self.holdback.is_due() || self.holdback.ends_like_last_line(text));
         if is_rest {
             self.drop_held(text, work);
             self.holdback.note_message(false, text, work.now);

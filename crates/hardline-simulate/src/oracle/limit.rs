@@ -14,6 +14,8 @@ use crate::reader::{Json, parse};
 const JOIN_PAUSE: Duration = Duration::from_millis(250);
 /// Longest time for which the relay reassembles a torn frame, pauses or not.
 const JOIN_TIME: Duration = Duration::from_secs(5);
+/// Quiet time after which the relay ends an answer that has no newline.
+const END_OF_ANSWER: Duration = Duration::from_secs(2);
 /// Time after a torn frame for which the relay suspects what a server says on its own.
 const SUSPICION: Duration = Duration::from_secs(30);
 
@@ -98,11 +100,15 @@ pub(super) fn excuse(
             line.text = part;
         }
     }
+    let parts = transcript.split(&as_written, END_OF_ANSWER, is_whole_message);
     // Nothing shows whether it did. A server may also write a document twice, and nothing shows which
     // copy was delivered.
-    [as_written, lines].into_iter().find_map(|lines| {
-        let look = |at: &usize| excuse_line(transcript, &lines, *at, kind, relay);
-        planted.iter().find_map(look)
+    [as_written, lines, parts].into_iter().find_map(|lines| {
+        let has_mark = |at: &usize| {
+            lines.get(*at).is_some_and(|it| memmem::find(it.text, mark.as_bytes()).is_some())
+        };
+        let look = |at| excuse_line(transcript, &lines, at, kind, relay);
+        (0..lines.len()).filter(has_mark).find_map(look)
     })
 }
 
@@ -222,7 +228,8 @@ fn excuse_closed(
     // A request waits at any time, and longer.
     let is_request = asks_something(planted.text);
     let hold_back = if is_request { relay.request_hold_back() } else { relay.hold_back };
-    let is_before = !is_request && transcript.longest_gap(closed, planted.at) >= hold_back;
+    // A pause inside of the planted line is no pause before it.
+    let is_before = !is_request && transcript.longest_gap(closed, planted.begun) >= hold_back;
     let is_behind = transcript.longest_gap(planted.at, tail.at) >= hold_back
         || tail.at.saturating_sub(planted.at) >= hold_back * MAX_HOLD_BACKS;
     (is_before || is_behind).then_some(Limit::ClosedAnswer)
@@ -599,11 +606,34 @@ mod tests {
         check(&[(0, noisy), (0, planted), (0, "\"}]}}\n")], false, None);
         check(&[(0, noisy), (100, planted), (100, "\"}]}}\n")], false, excused);
         check(&[(0, answer), (0, planted), (100, "\"}]}}\n")], false, excused);
+        // A pause inside of the planted line is no pause between the two messages.
+        let (start, end) = planted.split_at(9);
+        check(&[(0, answer), (0, start), (400, end), (400, "\"}]}}\n")], false, None);
+        check(&[(0, answer), (100, start), (400, end), (400, "\"}]}}\n")], false, excused);
         // The document has ended the answer on its second line.
         let head = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"text\":\"a\nb\"}}\n";
         check(&[(0, head), (0, planted), (0, "\"}]}}\n")], false, None);
         check(&[(0, head), (100, planted), (100, "\"}]}}\n")], false, excused);
         let pending = Some(Limit::ClosedPendingAnswer);
         check(&[(0, answer), (0, planted), (0, "\"}]}}\n")], true, pending);
+    }
+
+    /// The relay ends an answer without a newline, and the planted line comes in two parts.
+    #[test]
+    fn a_pause_ends_an_answer() {
+        let (start, end) = PLANTED.split_at(9);
+        let end = &format!("{end}\n\"}}]}}\n");
+        let answer = &format!("{ANSWER}\r");
+        let check = |from, excused| {
+            check(&[(0, answer), (from, start), (from + 400, end)], false, excused);
+        };
+        check(1999, None);
+        check(2000, None);
+        check(2001, None);
+        check(2002, Some(Limit::ClosedAnswer));
+        // Blanks are no progress.
+        let (blank, start) = ((1500, " "), (2002, start));
+        let parts = [(0, &**answer), blank, start, (2402, end)];
+        self::check(&parts, false, Some(Limit::ClosedAnswer));
     }
 }

@@ -65,6 +65,33 @@ impl Transcript {
         (lines, marked)
     }
 
+    /// Splits lines where the relay may have ended them: behind a whole message, as `is_whole` tells, after
+    /// which the server was quiet for `quiet`.
+    pub(super) fn split<'a>(
+        &self,
+        lines: &[ServerLine<'a>],
+        quiet: Duration,
+        is_whole: impl Fn(&[u8]) -> bool,
+    ) -> Vec<ServerLine<'a>> {
+        let mut parts = Vec::new();
+        for &line in lines {
+            let mut rest = line;
+            for (read, next) in self.reads.iter().zip(self.reads.iter().skip(1)) {
+                let Some(length) = read.end.checked_sub(rest.start) else { continue };
+                let Some((part, text)) = rest.text.split_at_checked(length) else { break };
+                // Blanks do not make the line longer.
+                let last = (rest.start + part.trim_ascii_end().len()).saturating_sub(1);
+                let ended = self.read_of(last).map_or(read.at, |it| it.at) + quiet;
+                if ended <= next.at && is_whole(part) {
+                    parts.push(ServerLine { text: part, output: read.output, at: ended, ..rest });
+                    rest = ServerLine { text, start: read.end, begun: next.at, ..rest };
+                }
+            }
+            parts.push(rest);
+        }
+        parts
+    }
+
     /// Returns the part of a line that was read before a point in time.
     pub(super) fn part_before<'a>(&self, line: &ServerLine<'a>, time: Duration) -> &'a [u8] {
         let reads = self.reads.iter().take_while(|it| it.at < time);

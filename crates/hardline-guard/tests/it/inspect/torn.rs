@@ -204,6 +204,42 @@ fn a_message_after_an_honest_answer_waits_a_moment_and_keeps_its_place() {
     assert_eq!(run.found, [(Rule::SessionCapability, Action::Log)]);
 }
 
+/// The server writes the end of the planted line late, and the rest of its answer at once after it.
+#[test]
+fn a_slow_message_after_an_answer_that_content_ends_is_not_delivered() {
+    let notification = r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#;
+    for profile in [Profile::Balanced, Profile::Strict] {
+        for planted in [SAMPLING, notification] {
+            let mut run = calling(profile);
+            run.server(&format!("{HEAD}a{TAIL}"));
+            for length in [1, 20, 40] {
+                run.guard.handle_bytes(&planted.as_bytes()[..length], run.now);
+                run.wait(Duration::from_millis(400));
+            }
+            run.show(SERVER, format!("{planted}\nb{TAIL}\n").as_bytes());
+            run.wait(Duration::from_secs(1));
+            assert_eq!(run.to_client, [format!("{HEAD}a{TAIL}")], "{profile} {planted}");
+            assert_eq!(run.closed.is_some(), profile == Profile::Strict);
+        }
+    }
+}
+
+/// Only the start of a line counts, and only that of the line itself.
+#[test]
+fn a_message_that_begins_long_after_another_one_does_not_wait() {
+    let mut run = calling(Profile::Balanced);
+    let notification = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"a"}}"#;
+    run.guard.handle_bytes(b"{", run.now);
+    run.wait(Duration::from_millis(400));
+    run.server(&answer(1, "a"));
+    run.guard.handle_bytes(b"", run.now);
+    run.wait(Duration::from_millis(101));
+    run.guard.handle_bytes(b"{", run.now);
+    run.wait(Duration::from_millis(400));
+    run.server(notification);
+    assert_eq!(run.to_client, [answer(1, "a"), notification.to_owned()]);
+}
+
 #[test]
 fn a_held_batch_goes_on_as_it_came() {
     let mut run = Run::open(Profile::Balanced, "2025-03-26");

@@ -106,6 +106,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
     /// Reads from the server once and judges the complete lines.
     fn poll_source(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let Self { judge, decoder, source, outputs, .. } = self;
+        let was_unfinished = !source.unfinished().is_empty();
         let count = ready!(source.poll_lines(context, |line, _| {
             if outputs.closed.is_some() {
                 return;
@@ -122,8 +123,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Link<R, W> {
             self.is_finished = true;
             let inspection = judge.finish_server();
             outputs.dispatch(inspection, judge);
-        } else if count == 0 {
+        } else if count == 0 || was_unfinished || !source.unfinished().is_empty() {
             // Part of a line is a sign of life too: the guard goes on waiting for the rest of a torn message.
+            // It also has to know when a line begins, and that none has.
             let now = judge.now();
             judge.guard.handle_bytes(source.unfinished(), now);
         }

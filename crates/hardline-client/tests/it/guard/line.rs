@@ -41,6 +41,23 @@ async fn a_planted_frame_in_a_torn_line_is_never_delivered() {
     assert_eq!(calling.await.unwrap().unwrap(), "fine");
 }
 
+/// One read ends the planted line, and begins the rest of the answer that content has ended.
+#[tokio::test(start_paused = true)]
+async fn a_planted_frame_waits_for_a_line_that_the_same_read_begins() {
+    let (connection, mut peer, _) =
+        greeted(Place::Lines, Policy::default(), ConnectionSettings::default()).await;
+    let calling = tokio::spawn(call(connection.clone()));
+    let asked = peer.expect("tools/call").await;
+    let answer = json!({ "jsonrpc": "2.0", "id": asked["id"], "result": text("a") });
+    peer.write_bytes(format!("{answer}\n{PLANTED}\nb\"").as_bytes()).await;
+    assert_eq!(calling.await.unwrap().unwrap(), "a");
+    tokio::time::sleep(Duration::from_millis(400)).await;
+    peer.write("}]}}").await;
+    // Otherwise the reason is that the client has declared no sampling.
+    let refused = peer.receive().await.unwrap();
+    assert_eq!(refused["error"]["data"]["hardline"]["rule"], "frame.split", "{refused}");
+}
+
 #[tokio::test]
 async fn under_strict_a_torn_answer_fails_its_call_alone() {
     let (connection, mut peer, _) =

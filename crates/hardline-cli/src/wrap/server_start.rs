@@ -147,17 +147,7 @@ pub(super) fn identify(
     identity.launch.sha256 = Some(program.sha256.clone());
     identity.program = Some(program.clone());
     if let ProgramChange::Changed { before } = change {
-        let short = |hash: &str| hash.get(..SHOWN_DIGITS).unwrap_or(hash).to_owned();
-        let path = start.program.display();
-        let (old, new) = (short(&before.sha256), short(&program.sha256));
-        let detail = if before.path == start.program {
-            format!("{path} has changed since the last start: sha256 {old}… → {new}…")
-        } else {
-            format!(
-                "the executable changed since the last start: {} (sha256 {old}…) → {path} ({new}…)",
-                before.path.display()
-            )
-        };
+        let detail = describe_change(&before, &program);
         let found = start.found(policy, name, Rule::LaunchChanged, detail);
         identity.found = Some(found).filter(|found| found.action != Action::Allow);
     }
@@ -173,4 +163,18 @@ pub(super) fn identify(
     };
     identity.trouble = kept.err().map(|error| error.to_string());
     identity
+}
+
+/// Describes the change of an executable since the last start.
+fn describe_change(before: &Program, program: &Program) -> String {
+    let short = |hash: &str| hash.get(..SHOWN_DIGITS).unwrap_or(hash).to_owned();
+    let path = program.path.display();
+    let (old, new) = (short(&before.sha256), short(&program.sha256));
+    if before.path == program.path {
+        return format!("{path} has changed since the last start: sha256 {old}… → {new}…");
+    }
+    let old_path = before.path.display();
+    format!(
+        "the executable changed since the last start: {old_path} (sha256 {old}…) → {path} ({new}…)"
+    )
 }

@@ -257,36 +257,57 @@ impl Judge {
             let reader = place.reader(is_key);
             let Some(text) = Unescaped::read(string, buffer) else { return };
             let hits = scan(scanner, text.content(), reader, findings);
-            if hits.is_empty() {
-                return;
-            }
-            let origin = text.origin();
-            let mut wanted = Vec::new();
-            for hit in hits {
-                let mut action = actions.action_at(hit.rule, hit.severity, direction);
-                if action == Action::Sanitize && reader != Reader::Person {
-                    action = instead_of_editing(&hit, reader);
-                }
-                let written = origin.written(&hit.range);
-                let range = base + written.start..base + written.end;
-                let content = text.content();
-                let finding = || finding(&hit, direction, range.clone(), content, Some(place));
-                if is_poison(&hit) && place.is_inside(&["result", "tools"]) {
-                    let action = actions.action(Rule::ToolPoison, direction);
-                    findings.add(Rule::ToolPoison, action, || poison(finding()));
-                }
-                findings.add(hit.rule, action, finding);
-                if action == Action::Sanitize {
-                    wanted.push(hit);
-                }
-            }
-            for edit in sanitize::edits(text.content(), &wanted) {
-                let range = origin.written(&edit.range);
-                edits.push(Edit { range, replacement: escaped(&edit.replacement) });
+            if !hits.is_empty() {
+                let context = Context { place, reader, base, direction, actions };
+                edits.extend(judge_hits(hits, &text, &context, findings));
             }
         });
         edits
     }
+}
+
+/// The string that hits are in, and the policy for them.
+struct Context<'a, 'b> {
+    place: &'a JsonPath<'b>,
+    reader: Reader,
+    /// Offset of the message in its frame.
+    base: usize,
+    direction: Direction,
+    actions: &'a Actions,
+}
+
+/// Records the hits of a string. Returns the edits that sanitize it.
+fn judge_hits(
+    hits: Vec<Hit>,
+    text: &Unescaped<'_>,
+    context: &Context<'_, '_>,
+    findings: &mut Findings,
+) -> Vec<Edit> {
+    let Context { place, reader, base, direction, actions } = *context;
+    let (origin, content) = (text.origin(), text.content());
+    let mut wanted = Vec::new();
+    for hit in hits {
+        let mut action = actions.action_at(hit.rule, hit.severity, direction);
+        if action == Action::Sanitize && reader != Reader::Person {
+            action = instead_of_editing(&hit, reader);
+        }
+        let written = origin.written(&hit.range);
+        let range = base + written.start..base + written.end;
+        let finding = || finding(&hit, direction, range.clone(), content, Some(place));
+        if is_poison(&hit) && place.is_inside(&["result", "tools"]) {
+            let action = actions.action(Rule::ToolPoison, direction);
+            findings.add(Rule::ToolPoison, action, || poison(finding()));
+        }
+        findings.add(hit.rule, action, finding);
+        if action == Action::Sanitize {
+            wanted.push(hit);
+        }
+    }
+    let edit = |edit: sanitize::Edit| Edit {
+        range: origin.written(&edit.range),
+        replacement: escaped(&edit.replacement),
+    };
+    sanitize::edits(content, &wanted).into_iter().map(edit).collect()
 }
 
 /// Calls `take` with each string in the arguments of a request.

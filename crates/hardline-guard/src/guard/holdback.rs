@@ -17,13 +17,10 @@
 
 use std::time::Duration;
 
-use hardline_wire::json::{Checker, ends_in_string};
 use hardline_wire::limits::Limits;
-use memchr::{memchr2, memchr2_iter, memmem, memrchr_iter};
 
 use super::ending::{Endings, ending};
-use crate::frame::brackets;
-use crate::join::begins_inside;
+use super::rest::{ends_string, is_closing, is_rest, is_whole_message, may_become_rest};
 
 /// Least quiet time before a request of the server is released, where the policy holds anything back.
 ///
@@ -45,20 +42,11 @@ const MAX_MID_REST: Duration = Duration::from_secs(25);
 const MAX_MID_LINE: Duration = Duration::from_secs(1);
 /// Limit on the messages that are held back at once.
 const MAX_HELD: usize = 4096;
-/// Bytes at the end of a line that are searched for the end of a message.
-const MAX_REST_BYTES: usize = 1024;
 /// Minimum of closing brackets that make a line the rest of a message. Servers print objects over several
 /// lines, so one bracket alone is an ordinary log line.
 const MIN_CLOSING: usize = 2;
-/// Limit on the quotes at the end of a line that are tried as the end of the content.
-const MAX_QUOTES: usize = 32;
-/// Limit on the brackets of a line that are tried as the start of a JSON value.
-const MAX_STARTS: usize = 8;
 /// Limit on the bytes at the end of a message that are compared with the end of a later line.
 const MAX_CLOSING: usize = 16;
-/// Brackets that the rest of a message closes at least: its own, and those of its result or its
-/// parameters.
-const MIN_CLOSED: i32 = 2;
 
 /// The messages that are held back.
 #[derive(Debug)]
@@ -108,13 +96,13 @@ pub(super) struct Holdback {
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) frame: Vec<u8>,
-    pub(super) kind: Kind,
+    pub(super) kind: HeldKind,
     since: Duration,
 }
 
 /// Kind of a message that is held back.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum HeldKind {
     /// A request of the server, or a batch with one.
     Request,
     /// An answer to a pending request, after a torn line.
@@ -245,7 +233,7 @@ impl Holdback {
     }
 
     /// Holds a message back. Returns false if there is no room.
-    pub(super) fn push(&mut self, frame: &[u8], kind: Kind, now: Duration) -> bool {
+    pub(super) fn push(&mut self, frame: &[u8], kind: HeldKind, now: Duration) -> bool {
         if self.held.len() == MAX_HELD || self.bytes + frame.len() > self.max_bytes {
             return false;
         }
@@ -260,7 +248,7 @@ impl Holdback {
     /// Holds an answer back that a server has written over several lines. Returns false without room,
     /// or if nothing is held back.
     pub(super) fn push_pretty(&mut self, frame: &[u8], now: Duration) -> bool {
-        let is_held = !self.quiet.is_zero() && self.push(frame, Kind::Other, now);
+        let is_held = !self.quiet.is_zero() && self.push(frame, HeldKind::Other, now);
         self.has_pretty |= is_held;
         is_held
     }
@@ -338,10 +326,10 @@ impl Holdback {
     /// Lets a message that was just taken wait on.
     pub(super) fn put_back(&mut self, held: Held) {
         self.bytes += held.frame.len();
-        let is_request = held.kind == Kind::Request;
+        let is_request = held.kind == HeldKind::Request;
         let first = if is_request { &mut self.request_since } else { &mut self.other_since };
         first.get_or_insert(held.since);
-        self.has_answer |= held.kind == Kind::Answer;
+        self.has_answer |= held.kind == HeldKind::Answer;
         self.held.push(held);
     }
 
@@ -395,98 +383,6 @@ impl Holdback {
     }
 }
 
-/// Returns true if a line is one object with the name of the protocol, from its first bracket to its last:
-/// a message that is no strict JSON, such as one with `NaN` or a trailing comma.
-fn is_whole_message(text: &[u8]) -> bool {
-    let text = text.trim_ascii();
-    let has_name = memmem::find(text, b"\"jsonrpc\"").is_some();
-    has_name && text.first() == Some(&b'{') && brackets(text, false) == Some(0)
-}
-
-/// Returns true if a line only closes strings, objects and arrays, with `least` bytes or more. One quote
-/// is enough: no log line consists of it.
-fn is_closing(text: &[u8], least: usize) -> bool {
-    let text = text.trim_ascii();
-    let is_closing = |byte: &u8| matches!(byte, b'"' | b'\'' | b'}' | b']' | b',' | b' ');
-    let has_enough = text.len() >= least || text.contains(&b'"');
-    has_enough && !text.is_empty() && text.iter().all(is_closing)
-}
-
-/// Returns true if a line that has not ended may become the rest of a message.
-fn may_become_rest(unfinished: &[u8]) -> bool {
-    let start = unfinished.len().saturating_sub(MAX_REST_BYTES);
-    let end = unfinished.get(start..).unwrap_or_default();
-    let count = |bytes: [u8; 2]| end.iter().filter(|byte| bytes.contains(byte)).count();
-    let has_quote = end.iter().any(|byte| matches!(byte, b'"' | b'\''));
-    // The rest ends a string with its quote, and closes brackets that its line did not open.
-    begins_inside(unfinished) || has_quote && count([b'}', b']']) > count([b'{', b'['])
-}
-
-/// Returns true if a line looks like the rest of a message: text, a quote that ends it, and the brackets
-/// that close the message.
-fn is_rest(text: &[u8], limits: &Limits) -> bool {
-    let text = text.trim_ascii_end();
-    let start = text.len().saturating_sub(MAX_REST_BYTES);
-    let Some(end) = text.get(start..) else { return false };
-    if !matches!(end.last(), Some(b'}' | b']')) {
-        return false;
-    }
-    // A log line that shows a value ends in brackets too, but it has opened them itself.
-    closes_message(end) && !ends_with_json(text, limits) || is_python_rest(end)
-}
-
-/// Returns true if a line looks like the rest of a message in Python's notation.
-fn is_python_rest(end: &[u8]) -> bool {
-    if !end.contains(&b'\'') {
-        return false;
-    }
-    let text = from_python(end);
-    // Log lines show whole values, behind words that may have apostrophes.
-    let start = memchr2(b'{', b'[', &text).unwrap_or(0);
-    let is_whole = text.get(start..).and_then(|it| brackets(it, false)) == Some(0);
-    closes_message(&text) && !is_whole
-}
-
-/// Returns true if a text ends a string and at least [`MIN_CLOSED`] brackets that it has not opened.
-fn closes_message(end: &[u8]) -> bool {
-    let closes = |quote: usize| {
-        let behind = end.get(quote + 1..).unwrap_or_default();
-        brackets(behind, true).is_some_and(|depth| depth <= -MIN_CLOSED)
-    };
-    // The content may have quotes too, so the one that ends it is unknown.
-    memrchr_iter(b'"', end).take(MAX_QUOTES).any(closes)
-}
-
-/// Returns a text with the quotes of JSON in place of Python's. Servers also print `{'id': 1}`.
-fn from_python(text: &[u8]) -> Vec<u8> {
-    text.iter().map(|&byte| if byte == b'\'' { b'"' } else { byte }).collect()
-}
-
-/// Returns true if a line makes sense only from the middle of a string on: read from its start it
-/// ends inside of a string, and behind one of its quotes it closes a bracket that it has not opened.
-/// It may be the rest of an object of one level, such as a log line.
-fn ends_string(text: &[u8]) -> bool {
-    let text = text.trim_ascii_end();
-    let start = text.len().saturating_sub(MAX_REST_BYTES);
-    let end = text.get(start..).unwrap_or_default();
-    let closes = |quote: usize| {
-        brackets(end.get(quote + 1..).unwrap_or_default(), true).is_some_and(|depth| depth < 0)
-    };
-    let is_closed = matches!(end.last(), Some(b'}' | b']'));
-    is_closed && ends_in_string(text) && memrchr_iter(b'"', end).take(MAX_QUOTES).any(closes)
-}
-
-/// Returns true if a line ends with a whole JSON value, as a log line does.
-fn ends_with_json(text: &[u8], limits: &Limits) -> bool {
-    // Counting brackets is far cheaper than a parse, and rules out most lines.
-    if brackets(text, false) != Some(0) {
-        return false;
-    }
-    let mut checker = Checker::new(limits);
-    let starts = memchr2_iter(b'{', b'[', text).take(MAX_STARTS);
-    starts.into_iter().any(|at| text.get(at..).is_some_and(|it| checker.check(it).is_ok()))
-}
-
 /// The quotes and brackets at the end of a message.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 struct Closing {
@@ -518,47 +414,5 @@ impl Closing {
         let same = self.bytes.iter().zip(&other.bytes).take_while(|(one, two)| one == two);
         // Many log lines end with two brackets, so two prove nothing.
         self.length > MIN_CLOSING && same.count() >= self.length
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn knows_the_rest_of_a_message() {
-        for rest in [
-            r#"b"}]}}"#,
-            r#""}]}}"#,
-            r#"he said "no" and left"}],"isError":false}}"#,
-            r#"odd " quote"}}"#,
-            r#"text"},"id":3}"#,
-            r#"{"a":""}]}}]"#,
-            r#"x"}],"structuredContent":{"a":[1,2.5e3]},"_meta":null}}"#,
-            r#"INFO {{[{""}]}}"#,
-            "b'}]}}",
-            "it's'}], 'isError': False, '_meta': None}}",
-        ] {
-            assert!(is_rest(rest.as_bytes(), &Limits::default()), "{rest}");
-        }
-    }
-
-    #[test]
-    fn log_lines_are_no_rest() {
-        for line in [
-            "",
-            "done",
-            "}",
-            r#"{"level":"info","data":{"a":"b"}}"#,
-            r#"INFO got {"a":{"b":"c"}} in 3 ms"#,
-            r#"INFO got {"a":{"b":"c"}}"#,
-            r#"WARN {"a":{"b":"c"}} is not {"d":{"e":"f"}}"#,
-            r#"  "name": "value" }"#,
-            r#"if (x == "a") { y("b"); }"#,
-            "can't open {'a': {'b': 'c'}}",
-            "it doesn't end (}",
-        ] {
-            assert!(!is_rest(line.as_bytes(), &Limits::default()), "{line}");
-        }
     }
 }

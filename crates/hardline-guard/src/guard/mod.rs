@@ -25,6 +25,7 @@ mod join;
 mod misshapen;
 mod opening;
 mod release;
+mod rest;
 mod tools;
 mod unasked;
 mod unusable;

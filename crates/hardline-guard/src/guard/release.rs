@@ -10,7 +10,7 @@ use hardline_wire::recover::Ending;
 use super::Guard;
 use super::content::Subject;
 use super::copy::is_same_json;
-use super::holdback::{Held, Kind};
+use super::holdback::{Held, HeldKind};
 use super::work::Work;
 use crate::finding::{Direction, Severity};
 use crate::frame::{FrameVerdict, ids_of_part};
@@ -25,7 +25,7 @@ impl Guard {
         }
         let mut dropped = Vec::new();
         for held in self.holdback.take() {
-            if held.kind == Kind::Request {
+            if held.kind == HeldKind::Request {
                 let detail = format!("a request that content may have written: dropped, {reason}");
                 self.report(&held.frame, Severity::High, &detail, work);
                 dropped.extend(self.refuse_held(&held.frame, work));
@@ -84,7 +84,7 @@ impl Guard {
     /// Delivers the notifications and answers that were held back, and drops the requests.
     pub(super) fn release_notifications(&mut self, work: &mut Work<'_>) {
         for held in self.holdback.take() {
-            if held.kind == Kind::Request {
+            if held.kind == HeldKind::Request {
                 self.drop_held(&held.frame, work);
             } else {
                 self.take_text(Direction::ServerToClient, held.frame, work);
@@ -100,7 +100,7 @@ impl Guard {
         let held = self.holdback.take();
         let contested = self.fail_contested(&held, b"", work);
         for held in held {
-            if held.kind == Kind::Request {
+            if held.kind == HeldKind::Request {
                 self.holdback.put_back(held);
             } else {
                 self.release_one(held, &contested, work);

@@ -14,7 +14,7 @@ use hardline_wire::recover::Ending;
 
 use super::Guard;
 use super::ending::ends_closed;
-use super::holdback::Kind;
+use super::holdback::HeldKind;
 use super::work::Work;
 use crate::finding::{Direction, Finding, Severity};
 use crate::frame::{FrameVerdict, finding_at, has_outcome};
@@ -55,18 +55,7 @@ impl Guard {
         text: &[u8],
         work: &mut Work<'_>,
     ) -> bool {
-        let (is_answer, is_awaited) = match decoded {
-            Frame::Message(message, _) => (is_answer(message), self.is_awaited(message)),
-            // An answer in a batch vouches for the rest of the batch.
-            Frame::Batch(batch) => {
-                let judge = &mut self.frames.from_server;
-                let ids = batch.elements().filter_map(|element| judge.answered_id(element));
-                let ids: Vec<_> = ids.collect();
-                let has_batches = self.session.has_batches();
-                let is_awaited = has_batches && ids.iter().any(|id| self.session.is_pending(id));
-                (!ids.is_empty(), is_awaited)
-            }
-        };
+        let (is_answer, is_awaited) = self.find_answer(decoded);
         let has_request = self.find_request(decoded);
         let is_due = match (is_awaited, is_answer) {
             (true, _) => {
@@ -101,9 +90,9 @@ impl Guard {
             self.holdback.note_own(if has_request { b"" } else { text }, work.now);
         }
         let kind = match (has_request, is_awaited) {
-            (true, _) => Kind::Request,
-            (false, true) => Kind::Answer,
-            (false, false) => Kind::Other,
+            (true, _) => HeldKind::Request,
+            (false, true) => HeldKind::Answer,
+            (false, false) => HeldKind::Other,
         };
         if is_due && self.holdback.push(text, kind, work.now) {
             return true;
@@ -119,6 +108,22 @@ impl Guard {
         }
         self.holdback.note_message(is_answer, text, work.now);
         false
+    }
+
+    /// Returns true if a frame is an answer, and true if it answers a pending request. An answer in a batch
+    /// vouches for the rest of the batch.
+    fn find_answer(&mut self, decoded: &Frame<'_>) -> (bool, bool) {
+        match decoded {
+            Frame::Message(message, _) => (is_answer(message), self.is_awaited(message)),
+            Frame::Batch(batch) => {
+                let judge = &mut self.frames.from_server;
+                let ids = batch.elements().filter_map(|element| judge.answered_id(element));
+                let ids: Vec<_> = ids.collect();
+                let has_batches = self.session.has_batches();
+                let is_awaited = has_batches && ids.iter().any(|id| self.session.is_pending(id));
+                (!ids.is_empty(), is_awaited)
+            }
+        }
     }
 
     /// Returns true if a message of the server's own may be the rest of the last message: content may have

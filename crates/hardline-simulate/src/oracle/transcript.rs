@@ -27,7 +27,7 @@ pub(super) struct ServerLine<'a> {
     pub(super) start: usize,
     /// The output that its last byte belongs to.
     pub(super) output: u32,
-    /// The time at which its first byte was read.
+    /// The time at which its first byte was read that is not blank.
     pub(super) begun: Duration,
     /// The time at which its end was read, or its last byte if it has no end.
     pub(super) at: Duration,
@@ -58,7 +58,8 @@ impl Transcript {
                 marked.push(lines.len());
             }
             let (output, at) = read.map_or_else(Default::default, |it| (it.output, it.at));
-            let begun = self.read_of(start).map_or(at, |it| it.at);
+            let blanks = text.len() - text.trim_ascii_start().len();
+            let begun = self.read_of(start + blanks).map_or(at, |it| it.at);
             lines.push(ServerLine { text, start, output, begun, at });
             start = end + 1;
         }

@@ -99,7 +99,7 @@ impl Guard {
         if !may_have_more(message, subject.text) || !self.is_awaited(message) {
             return None;
         }
-        let more = subject.value.members().find(|(key, _)| !is_known(key));
+        let more = subject.value.members().find(|(key, _)| !is_of_answer(key));
         let (_, value) = more?;
         let (rule, direction) = (Rule::FrameNoise, Direction::ServerToClient);
         let detail = "a member of an answer that JSON-RPC does not define: removed, because clients drop \
@@ -119,6 +119,11 @@ fn is_known(key: &str) -> bool {
     ENVELOPE.contains(&key)
 }
 
+/// Returns true for a member that JSON-RPC defines for answers.
+fn is_of_answer(key: &str) -> bool {
+    is_known(key) && !matches!(key, "method" | "params")
+}
+
 /// Returns true if an answer may have further members. The result, which may be long, is not read.
 fn may_have_more(message: &Message<'_>, text: &[u8]) -> bool {
     let Message::Response(answer) = message else { return true };
@@ -130,10 +135,10 @@ fn may_have_more(message: &Message<'_>, text: &[u8]) -> bool {
     memchr_iter(b'"', before).count() + memchr_iter(b'"', behind).count() > expected
 }
 
-/// Writes the members of a message that JSON-RPC defines.
-fn trim(message: Value<'_>) -> Vec<u8> {
+/// Writes the members of an answer that JSON-RPC defines.
+fn trim(answer: Value<'_>) -> Vec<u8> {
     let mut written = vec![b'{'];
-    for (key, value) in message.members().filter(|(key, _)| is_known(key)) {
+    for (key, value) in answer.members().filter(|(key, _)| is_of_answer(key)) {
         if written.len() > 1 {
             written.push(b',');
         }
@@ -205,7 +210,7 @@ fn mixed_request(
         Message::Error(error) => error.code == URL_ELICITATION_REQUIRED,
         Message::Request(_) | Message::Notification(_) => false,
     };
-    let is_mixed = asks && subject.value.members().any(|(key, _)| !is_known(&key));
+    let is_mixed = asks && subject.value.members().any(|(key, _)| !is_of_answer(&key));
     let reason = "it asks for input and has a member that JSON-RPC does not define";
     is_mixed.then(|| (id.clone().into_owned(), reason))
 }
@@ -223,7 +228,7 @@ mod tests {
         let Ok(Frame::Message(message, value)) = decoder.decode(text.as_bytes()) else {
             panic!("{text}")
         };
-        let has_more = value.members().any(|(key, _)| !is_known(&key));
+        let has_more = value.members().any(|(key, _)| !is_of_answer(&key));
         assert!(!has_more || may_have_more(&message, text.as_bytes()), "{text}");
         let trimmed = has_more.then(|| String::from_utf8(trim(value)).unwrap());
         assert_eq!(trimmed.as_deref(), expected, "{text}");
@@ -236,6 +241,10 @@ mod tests {
         check(
             r#"{"jsonrpc":"2.0","note":{"a":1}, "id":1,"result": {"a" :1}}"#,
             Some(r#"{"jsonrpc":"2.0","id":1,"result":{"a" :1}}"#),
+        );
+        check(
+            r#"{"jsonrpc":"2.0","id":1,"result":{},"params":{"a":[{"b":""}]}}"#,
+            Some(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
         );
         check(
             r#"{"id":"a","res\u0075lt":{},"jsonrpc":"2.0","__proto__":1}"#,
